@@ -1,0 +1,55 @@
+# The front door of this repository. Everything here also works by hand; the recipes show how.
+
+CARGO ?= cargo
+PYTHON ?= python3
+# The compiler for the WebAssembly part of pirn-vm; one version, so that the result is reproducible.
+ZIG_VERSION ?= 0.15.2
+# Spelling; optional for a newcomer, required in CI.
+TYPOS_VERSION ?= 1.52.0
+
+TOOLCHAIN_DIR := target/toolchain
+TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
+NEXTEST := $(shell $(CARGO) nextest --version >/dev/null 2>&1 && echo yes)
+
+.PHONY: help toolchain build demo test check format bench vm clean typos-version
+
+help: ## Show this list
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
+
+toolchain: ## Install the WebAssembly compiler into target/, about 90 MB, once
+	@if [ "$$(zig version 2>/dev/null)" != "$(ZIG_VERSION)" ]; then \
+		$(PYTHON) xtask/toolchain.py $(TOOLCHAIN_DIR) ziglang==$(ZIG_VERSION); \
+	fi
+
+build: toolchain ## Build the release binary
+	$(CARGO) build --release --locked --package pirn
+
+demo: build ## Build, then let a script report on this repository
+	$(TARGET_DIR)/release/pirn exec examples/repository-report.ts
+
+test: toolchain ## Run all tests
+ifeq ($(NEXTEST),yes)
+	$(CARGO) nextest run --workspace --locked
+else
+	$(CARGO) test --workspace --lib --bins --tests --locked
+endif
+	$(CARGO) test --workspace --doc --locked
+
+check: toolchain ## Run everything that a change must pass
+	@$(PYTHON) xtask/toolchain.py $(TOOLCHAIN_DIR) typos==$(TYPOS_VERSION)
+	$(CARGO) xtask check
+
+format: ## Format the code
+	$(CARGO) fmt --all
+
+bench: toolchain ## Measure a release build
+	$(CARGO) xtask bench
+
+vm: toolchain ## Rebuild the sealed VM's WebAssembly module
+	$(CARGO) xtask vm
+
+clean: ## Remove what was built, but keep the compiler
+	$(CARGO) clean --workspace
+
+typos-version:
+	@echo $(TYPOS_VERSION)

@@ -1,0 +1,173 @@
+//! What a script runs in: the tools and globals it sees, and the seam through which its calls are performed.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use pirn_tool::{CallStatus, to_identifier};
+use pirn_vm::{CallTarget, GlobalArguments, GlobalBinding, JsonText, Settlement, ToolBinding};
+use tokio_util::sync::CancellationToken;
+
+/// A call a script makes.
+#[derive(Debug, Clone)]
+pub struct HostCall {
+    /// Counts the script's tool calls from 1; for globals, 0.
+    pub number: u32,
+    /// Tool or global.
+    pub target: CallTarget,
+    /// The tool's own name, or the global's.
+    pub name: String,
+    /// The argument as JSON; `None` for `undefined`.
+    pub arguments: Option<JsonText>,
+    /// Fires when the call should stop.
+    pub cancel: CancellationToken,
+}
+
+/// How a call ended.
+#[derive(Debug, Clone)]
+pub struct CallEnd {
+    /// What the script gets.
+    pub settlement: Settlement,
+    /// What became of the call, for the record.
+    pub status: CallStatus,
+}
+
+impl CallEnd {
+    /// A call that succeeded; `None` is `undefined`.
+    pub fn ok(value: Option<JsonText>) -> Self {
+        Self { settlement: Settlement::Resolved(value), status: CallStatus::Ok }
+    }
+
+    /// A call that failed with a message.
+    pub fn error(message: impl Into<String>) -> Self {
+        Self::rejected(message, CallStatus::Error)
+    }
+
+    /// A call that was stopped and says so.
+    pub fn cancelled(message: impl Into<String>) -> Self {
+        Self::rejected(message, CallStatus::Cancelled)
+    }
+
+    fn rejected(message: impl Into<String>, status: CallStatus) -> Self {
+        let settlement = Settlement::Rejected { message: message.into(), tool: None, call_id: None, kind: None };
+        Self { settlement, status }
+    }
+}
+
+/// Performs a script's calls.
+pub trait ScriptHost: Send + Sync + 'static {
+    /// Performs one call. When `call.cancel` fires the future should end soon; it is dropped after a bounded time.
+    fn call(&self, call: HostCall) -> BoxFuture<'static, CallEnd>;
+
+    /// Takes up a call that was open when the script was saved. `None`, the default, rejects it as unknown: nothing is ever
+    /// repeated.
+    fn resume_call(&self, _call: HostCall) -> Option<BoxFuture<'static, CallEnd>> {
+        None
+    }
+}
+
+/// The surroundings of scripts: what they see and who performs their calls. Cheap to clone.
+#[derive(Clone)]
+pub struct Environment {
+    pub(crate) tools: Arc<[ToolBinding]>,
+    pub(crate) globals: Arc<[GlobalBinding]>,
+    pub(crate) host: Arc<dyn ScriptHost>,
+}
+
+impl fmt::Debug for Environment {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Environment")
+            .field("tools", &self.tools.len())
+            .field("globals", &self.globals.len())
+            .finish_non_exhaustive()
+    }
+}
+
+/// A global that cannot be offered.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum EnvironmentError {
+    /// The name is not an identifier, or has more than one dot.
+    #[error("`{0}` cannot be a global: it must be an identifier, or two joined by one dot")]
+    Malformed(String),
+    /// The name belongs to the script contract.
+    #[error("`{0}` cannot be a global: the name belongs to the script contract")]
+    Reserved(String),
+    /// The name is used twice, or as a global and as a namespace.
+    #[error("`{0}` is given to two globals, or to a global and a namespace")]
+    Duplicate(String),
+}
+
+/// Names that scripts already have.
+const RESERVED: [&str; 17] = [
+    "ALL_TOOLS", "audio", "clearTimeout", "console", "exit", "globalThis", "image", "load", "models", "notify",
+    "setTimeout", "store", "text", "tools", "yield_control", "undefined", "eval",
+];
+
+impl Environment {
+    /// Surroundings of plain functions: `tools` are pairs of name and description. Where two names give the same identifier, the
+    /// first tool keeps it and the second is reached by its own name in brackets.
+    ///
+    /// # Errors
+    /// When a global's name cannot be used.
+    pub fn new(
+        tools: impl IntoIterator<Item = (String, String)>,
+        globals: Vec<GlobalBinding>,
+        host: Arc<dyn ScriptHost>,
+    ) -> Result<Self, EnvironmentError> {
+        check_globals(&globals)?;
+        let mut taken = BTreeSet::new();
+        let tools = tools
+            .into_iter()
+            .map(|(name, description)| {
+                let identifier = to_identifier(&name);
+                let is_free = taken.insert(identifier.clone());
+                ToolBinding { name, identifier: is_free.then_some(identifier), description }
+            })
+            .collect();
+        Ok(Self { tools, globals: globals.into(), host })
+    }
+
+    /// Surroundings whose tools have been given identifiers already.
+    pub(crate) fn with_bindings(tools: Vec<ToolBinding>, globals: Vec<GlobalBinding>, host: Arc<dyn ScriptHost>) -> Self {
+        Self { tools: tools.into(), globals: globals.into(), host }
+    }
+}
+
+fn check_globals(globals: &[GlobalBinding]) -> Result<(), EnvironmentError> {
+    let mut names = BTreeSet::new();
+    let mut spaces = BTreeSet::new();
+    for GlobalBinding { name, arguments: _ } in globals {
+        let mut parts = name.split('.');
+        let first = parts.next().unwrap_or_default();
+        let member = parts.next();
+        let is_identifier = |part: &str| to_identifier(part) == part && !part.is_empty();
+        if parts.next().is_some() || !is_identifier(first) || member.is_some_and(|member| !is_identifier(member)) {
+            return Err(EnvironmentError::Malformed(name.clone()));
+        }
+        if RESERVED.contains(&first) {
+            return Err(EnvironmentError::Reserved(name.clone()));
+        }
+        if member.is_some() {
+            spaces.insert(first);
+        }
+        if !names.insert(name.as_str()) {
+            return Err(EnvironmentError::Duplicate(name.clone()));
+        }
+    }
+    match spaces.iter().find(|space| names.contains(**space)) {
+        Some(space) => Err(EnvironmentError::Duplicate((*space).to_owned())),
+        None => Ok(()),
+    }
+}
+
+/// A global that gets its first argument.
+pub fn global(name: impl Into<String>) -> GlobalBinding {
+    GlobalBinding { name: name.into(), arguments: GlobalArguments::First }
+}
+
+/// A global that gets all its arguments as a list.
+pub fn spread_global(name: impl Into<String>) -> GlobalBinding {
+    GlobalBinding { name: name.into(), arguments: GlobalArguments::Spread }
+}

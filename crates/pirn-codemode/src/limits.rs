@@ -1,0 +1,33 @@
+//! What scripts may use, as settings.
+
+use std::time::Duration;
+
+/// Limits of one script. The defaults are the contract's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ScriptLimits {
+    /// Limits inside the VM: memory, stack, processor time, output, store.
+    pub vm: pirn_vm::Limits,
+    /// Time from start to end, waiting included.
+    pub wall: Duration,
+    /// Calls that run at the same time; more wait in order.
+    pub calls_in_flight_max: usize,
+    /// Calls in all; further ones reject.
+    pub calls_max: u32,
+    /// Bytes of JSON of one call's argument, and of one call's result.
+    pub call_bytes_max: usize,
+    /// How long calls may take to confirm that they stopped, once the script is over.
+    pub cancel_grace: Duration,
+}
+
+impl Default for ScriptLimits {
+    fn default() -> Self {
+        Self {
+            vm: pirn_vm::Limits::default(),
+            wall: Duration::from_secs(30 * 60),
+            calls_in_flight_max: 64,
+            calls_max: 4_096,
+            call_bytes_max: 16 << 20,
+            cancel_grace: Duration::from_secs(5),
+        }
+    }
+}

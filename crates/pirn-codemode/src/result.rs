@@ -1,0 +1,129 @@
+//! What a script gives back to the program that ran it.
+
+use std::time::Duration;
+
+use pirn_tool::CallStatus;
+use pirn_vm::{JsString, JsonText, Output, StoreWrite};
+
+/// The end of a script, with everything it produced on the way. Running a script never fails in another way than this.
+#[derive(Debug, Clone)]
+pub struct ScriptResult {
+    /// The returned value (`None` is `undefined`), or why the script failed.
+    pub outcome: Result<Option<JsonText>, ScriptError>,
+    /// Everything shown, in order; kept when the script fails.
+    pub output: Vec<Output>,
+    /// Tool calls in the order they were made. Globals are not recorded.
+    pub calls: Vec<CallRecord>,
+    /// What to keep of `store()`; empty unless the script succeeded.
+    pub store_writes: Vec<StoreWrite>,
+    /// Messages sent with `notify()`.
+    pub notifications: Vec<JsString>,
+    /// Time from start to end, waiting included.
+    pub wall: Duration,
+    /// Processor time of the script's own computing.
+    pub cpu: Duration,
+}
+
+impl ScriptResult {
+    /// Whether the script succeeded.
+    pub fn is_ok(&self) -> bool {
+        self.outcome.is_ok()
+    }
+
+    /// A script that failed before it ran.
+    pub(crate) fn not_run(error: ScriptError) -> Self {
+        Self {
+            outcome: Err(error),
+            output: Vec::new(),
+            calls: Vec::new(),
+            store_writes: Vec::new(),
+            notifications: Vec::new(),
+            wall: Duration::ZERO,
+            cpu: Duration::ZERO,
+        }
+    }
+}
+
+/// Why a script failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ScriptError {
+    /// The kind, by which callers decide.
+    pub kind: ScriptErrorKind,
+    /// The error's name, where an Error was thrown.
+    pub name: Option<String>,
+    /// The message.
+    pub message: JsString,
+    /// `Name: message` and the frames, which point into the script.
+    pub stack: Option<String>,
+    /// What to do about it, where Pirn knows.
+    pub hint: Option<String>,
+}
+
+impl ScriptError {
+    pub(crate) fn new(kind: ScriptErrorKind, message: impl Into<JsString>) -> Self {
+        Self { kind, name: None, message: message.into(), stack: None, hint: None }
+    }
+
+    /// The line and column of the innermost frame in the script called `file_name`, both from 1.
+    pub fn location(&self, file_name: &str) -> Option<(u32, u32)> {
+        let stack = self.stack.as_deref()?;
+        stack.match_indices(file_name).find_map(|(at, _)| {
+            let mut numbers = stack.get(at + file_name.len()..)?.strip_prefix(':')?.splitn(2, ':');
+            let line = leading_number(numbers.next()?)?;
+            let column = numbers.next().and_then(leading_number).unwrap_or(1);
+            Some((line, column))
+        })
+    }
+}
+
+fn leading_number(text: &str) -> Option<u32> {
+    text.split(|character: char| !character.is_ascii_digit()).next()?.parse().ok()
+}
+
+/// Kinds of [`ScriptError`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ScriptErrorKind {
+    /// The script threw, could not be compiled, or waited for something that cannot happen.
+    Script,
+    /// It ran past its deadline.
+    Timeout,
+    /// It used up its processor time.
+    Cpu,
+    /// Memory ended where not even an error could be made.
+    Memory,
+    /// It was stopped from outside.
+    Aborted,
+    /// The engine gave up, or could not start.
+    Sandbox,
+}
+
+impl ScriptErrorKind {
+    /// The kind's name in JSON.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Script => "script",
+            Self::Timeout => "timeout",
+            Self::Cpu => "cpu",
+            Self::Memory => "memory",
+            Self::Aborted => "aborted",
+            Self::Sandbox => "sandbox",
+        }
+    }
+}
+
+/// The record of one tool call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CallRecord {
+    /// Counts from 1.
+    pub number: u32,
+    /// The tool's own name.
+    pub name: String,
+    /// The start of the argument as JSON.
+    pub arguments: String,
+    /// What became of it; [`CallStatus::Unfinished`] while it runs.
+    pub status: CallStatus,
+    /// How long it took.
+    pub duration: Option<Duration>,
+    /// The start of the error's message.
+    pub error: Option<String>,
+}

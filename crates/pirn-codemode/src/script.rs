@@ -1,0 +1,142 @@
+//! Running a script to its end, in the task that asks for it.
+
+use pirn_vm::{JsonText, Program, Vm, VmEngine};
+use tokio_util::sync::CancellationToken;
+
+use crate::abort::Abort;
+use crate::host::Environment;
+use crate::limits::ScriptLimits;
+use crate::result::{ScriptError, ScriptErrorKind, ScriptResult};
+use crate::runner::{Pause, ProgressSink, Run};
+use crate::typescript::{SyntaxError, strip_types};
+
+/// The name that stack frames carry unless a script has a file of its own.
+pub const DEFAULT_FILE_NAME: &str = "codemode.js";
+
+/// A script to run.
+#[derive(Debug, Clone)]
+pub struct Script {
+    /// JavaScript or TypeScript: the body of an async function.
+    pub code: String,
+    /// The name that stack frames carry.
+    pub file_name: String,
+    /// What `load()` finds: keys and JSON.
+    pub store: Vec<(String, JsonText)>,
+}
+
+impl Script {
+    /// A script with an empty store.
+    pub fn new(code: impl Into<String>) -> Self {
+        Self { code: code.into(), file_name: DEFAULT_FILE_NAME.to_owned(), store: Vec::new() }
+    }
+}
+
+/// How a script is run.
+#[derive(Clone, Default)]
+pub struct RunOptions {
+    /// What it may use.
+    pub limits: ScriptLimits,
+    /// Stops it.
+    pub abort: Abort,
+    /// Told what happens meanwhile.
+    pub progress: Option<ProgressSink>,
+}
+
+impl std::fmt::Debug for RunOptions {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("RunOptions").field("limits", &self.limits).finish_non_exhaustive()
+    }
+}
+
+/// Runs a script to its end. Dropping the future stops the script and its calls.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use std::sync::Arc;
+/// use pirn_codemode::{CallEnd, Environment, HostCall, RunOptions, Script, ScriptHost, run_script};
+/// use pirn_vm::{JsonText, VmEngine};
+///
+/// struct Doubler;
+/// impl ScriptHost for Doubler {
+///     fn call(&self, call: HostCall) -> futures_util::future::BoxFuture<'static, CallEnd> {
+///         let number: f64 = call.arguments.and_then(|json| json.as_str().parse().ok()).unwrap_or(0.0);
+///         Box::pin(async move { CallEnd::ok(Some(JsonText::new((number * 2.0).to_string()))) })
+///     }
+/// }
+///
+/// let engine = VmEngine::new(Default::default())?;
+/// let tools = [("double".to_owned(), "Doubles a number".to_owned())];
+/// let environment = Environment::new(tools, Vec::new(), Arc::new(Doubler))?;
+/// let script = Script::new("return Promise.all([1, 2, 3].map(tools.double));");
+/// let result = run_script(&engine, &script, &environment, RunOptions::default()).await;
+/// assert_eq!(result.outcome.unwrap().unwrap().as_str(), "[2,4,6]");
+/// # Ok(()) }
+/// ```
+pub async fn run_script(
+    engine: &VmEngine,
+    script: &Script,
+    environment: &Environment,
+    options: RunOptions,
+) -> ScriptResult {
+    let mut run = match prepare(engine, script, environment, options) {
+        Ok(run) => run,
+        Err(error) => return ScriptResult::not_run(error),
+    };
+    match run.run(&CancellationToken::new()).await {
+        Pause::Ended(result) => with_hints(result, environment),
+        // Nobody holds the token.
+        Pause::Suspended => ScriptResult::not_run(ScriptError::new(ScriptErrorKind::Sandbox, "suspended")),
+    }
+}
+
+/// Makes a VM with the script in it.
+pub(crate) fn prepare(
+    engine: &VmEngine,
+    script: &Script,
+    environment: &Environment,
+    options: RunOptions,
+) -> Result<Run, ScriptError> {
+    if options.abort.is_aborted() {
+        return Err(ScriptError::new(ScriptErrorKind::Aborted, options.abort.reason()));
+    }
+    let source = strip_types(&script.code).map_err(|error| syntax_error(&error, &script.file_name))?;
+    let sandbox = |error: pirn_vm::Error| ScriptError::new(ScriptErrorKind::Sandbox, error.to_string());
+    let mut vm = Vm::new(engine, options.limits.vm).map_err(sandbox)?;
+    let program = Program {
+        source: source.code,
+        file_name: script.file_name.clone(),
+        tools: environment.tools.to_vec(),
+        globals: environment.globals.to_vec(),
+        store: script.store.clone(),
+    };
+    vm.start(&program).map_err(sandbox)?;
+    Ok(Run::new(vm, environment.clone(), options.limits, options.abort, options.progress))
+}
+
+fn syntax_error(error: &SyntaxError, file_name: &str) -> ScriptError {
+    let stack = format!(
+        "SyntaxError: {}\n    at {file_name}:{}:{}\n{}",
+        error.message, error.line, error.column, error.frame
+    );
+    ScriptError {
+        name: Some("SyntaxError".to_owned()),
+        stack: Some(stack.trim_end().to_owned()),
+        ..ScriptError::new(ScriptErrorKind::Script, error.message.clone())
+    }
+}
+
+/// Names every script has, for errors about unknown ones.
+const GLOBALS: &str = "tools, ALL_TOOLS, text, image, audio, console, exit, store, load, notify, yield_control, \
+                       setTimeout, clearTimeout and the built-ins of JavaScript";
+
+/// Adds what an error of the engine does not say.
+pub(crate) fn with_hints(mut result: ScriptResult, environment: &Environment) -> ScriptResult {
+    if let Err(error) = &mut result.outcome
+        && error.name.as_deref() == Some("ReferenceError")
+        && error.message.as_str().is_some_and(|message| message.ends_with("is not defined"))
+    {
+        let own: String = environment.globals.iter().map(|global| format!("{}, ", global.name)).collect();
+        error.hint = Some(format!("Scripts have {own}{GLOBALS}; there is no fetch, process, require or file system."));
+    }
+    result
+}

@@ -1,0 +1,134 @@
+//! A running child and everything it started.
+
+use std::time::Duration;
+
+use tokio::process::ChildStdin;
+use tokio_util::sync::CancellationToken;
+
+use crate::keeper::{Keeper, Request};
+use crate::output::ChildOutput;
+use crate::status::ExitStatus;
+
+/// How long killed processes may take to disappear before [`Child::kill_all`] returns all the same: only a process that
+/// hangs inside the kernel, or one of another user, takes longer than milliseconds.
+pub const KILL_WAIT: Duration = Duration::from_secs(2);
+
+/// A running child and everything it started. Dropping it kills them all.
+#[derive(Debug)]
+pub struct Child {
+    keeper: Keeper,
+    output: Option<ChildOutput>,
+    error_output: Option<ChildOutput>,
+    stdin: Option<ChildStdin>,
+}
+
+impl Child {
+    #[cfg_attr(
+        not(unix),
+        expect(dead_code, reason = "children cannot be started there yet")
+    )]
+    pub(crate) fn new(
+        keeper: Keeper,
+        output: ChildOutput,
+        error_output: Option<ChildOutput>,
+        stdin: Option<ChildStdin>,
+    ) -> Self {
+        Self {
+            keeper,
+            output: Some(output),
+            error_output,
+            stdin,
+        }
+    }
+
+    /// Takes the reading end of standard output, or of both in merged mode. `None` the second time.
+    pub fn take_output(&mut self) -> Option<ChildOutput> {
+        self.output.take()
+    }
+
+    /// Takes the reading end of standard error in separate mode. `None` the second time and in merged mode.
+    pub fn take_error_output(&mut self) -> Option<ChildOutput> {
+        self.error_output.take()
+    }
+
+    /// Gives the reading end of standard output back, so that [`Child::detach_to`] can go on reading it.
+    pub fn give_back_output(&mut self, output: ChildOutput) {
+        self.output = Some(output);
+    }
+
+    /// Takes the writing end of standard input where it is piped. `None` the second time.
+    pub fn take_stdin(&mut self) -> Option<ChildStdin> {
+        self.stdin.take()
+    }
+
+    /// Waits for the program itself; its descendants may go on. Can be called again and gives the same answer.
+    pub async fn wait(&self) -> ExitStatus {
+        self.keeper.wait_main().await
+    }
+
+    /// How the program ended, if it has.
+    pub fn status(&self) -> Option<ExitStatus> {
+        self.keeper.state().main
+    }
+
+    /// Whether descendants are left after the program's own end. False while the program runs.
+    pub fn has_descendants(&self) -> bool {
+        let state = self.keeper.state();
+        state.main.is_some() && !state.all_gone
+    }
+
+    /// Waits until the program and every descendant are gone.
+    pub async fn wait_all(&self) {
+        self.keeper.wait_all_gone().await;
+    }
+
+    /// Asks the program and its descendants to end, and kills those that are left after `grace`. Returns when all are gone,
+    /// at the latest [`KILL_WAIT`] after the grace. Somebody has to read the output meanwhile, or a full pipe may keep a
+    /// program from ending in order.
+    pub async fn terminate(&self, grace: Duration) -> ExitStatus {
+        self.keeper.request(Request::Terminate);
+        if tokio::time::timeout(grace, self.keeper.wait_all_gone())
+            .await
+            .is_err()
+        {
+            return self.kill_all().await;
+        }
+        self.keeper.wait_main().await
+    }
+
+    /// Kills the program and its descendants. Returns when all are gone, at the latest after [`KILL_WAIT`].
+    pub async fn kill_all(&self) -> ExitStatus {
+        self.keeper.request(Request::Kill);
+        // What outlasts the wait is beyond our rights or stuck in the kernel; the supervisor goes on trying.
+        let _late = tokio::time::timeout(KILL_WAIT, self.keeper.wait_all_gone()).await;
+        self.keeper.state().main.unwrap_or(ExitStatus::Lost)
+    }
+
+    /// Lets the program and its descendants live until `lifetime` fires, then kills them. Output that was not taken is read
+    /// and thrown away, so that nobody blocks on a full pipe or dies of a closed one.
+    pub fn detach_to(self, lifetime: CancellationToken) {
+        let Self {
+            keeper,
+            output,
+            error_output,
+            stdin: _,
+        } = self;
+        tokio::spawn(async move {
+            let drain = async {
+                tokio::join!(drain(output), drain(error_output), keeper.wait_all_gone());
+            };
+            tokio::select! {
+                () = drain => {}
+                () = lifetime.cancelled() => {}
+            }
+            // Dropping the keeper kills what is left.
+            drop(keeper);
+        });
+    }
+}
+
+async fn drain(output: Option<ChildOutput>) {
+    if let Some(mut output) = output {
+        output.drain().await;
+    }
+}

@@ -1,0 +1,89 @@
+//! Unix systems other than Linux: the child's process group. A process that leaves the group escapes.
+
+use std::io;
+use std::time::Duration;
+
+use tokio::process::{ChildStdin, Command};
+use tokio::sync::watch;
+
+use super::{Request, State};
+use crate::status::ExitStatus;
+use crate::sys::{self, GroupSignal};
+
+/// How often the group is looked at after the program's own end: nothing reports the end of other members.
+const GROUP_POLL: Duration = Duration::from_millis(50);
+
+/// The process group of a child. Dropping it kills the group.
+#[derive(Debug)]
+pub(crate) struct Keeper {
+    group: i32,
+    state: watch::Receiver<State>,
+}
+
+impl Keeper {
+    pub(crate) fn spawn(mut command: Command) -> io::Result<(Self, Option<ChildStdin>)> {
+        let mut child = command.process_group(0).spawn()?;
+        drop(command);
+        let stdin = child.stdin.take();
+        let group = child
+            .id()
+            .and_then(|id| i32::try_from(id).ok())
+            .unwrap_or(0);
+        let (sender, state) = watch::channel(State::default());
+        // Ends with the group, which is killed at the latest when the keeper is dropped.
+        tokio::spawn(async move {
+            use std::os::unix::process::ExitStatusExt as _;
+            let status = match child.wait().await {
+                Ok(status) => ExitStatus::from_wait_status(status.into_raw()),
+                Err(_error) => ExitStatus::Lost,
+            };
+            let others_left = sys::group_exists(group);
+            sender.send_modify(|state| {
+                state.main = Some(status);
+                state.all_gone = !others_left;
+            });
+            while sys::group_exists(group) {
+                tokio::time::sleep(GROUP_POLL).await;
+            }
+            sender.send_modify(|state| state.all_gone = true);
+        });
+        Ok((Self { group, state }, stdin))
+    }
+
+    pub(crate) fn state(&self) -> State {
+        *self.state.borrow()
+    }
+
+    pub(crate) fn request(&self, request: Request) {
+        if !self.state().all_gone {
+            sys::signal_group(
+                self.group,
+                match request {
+                    Request::Terminate => GroupSignal::Terminate,
+                    Request::Kill => GroupSignal::Kill,
+                },
+            );
+        }
+    }
+
+    pub(crate) async fn wait_main(&self) -> ExitStatus {
+        let mut state = self.state.clone();
+        match state.wait_for(|state| state.main.is_some()).await {
+            Ok(state) => state.main.unwrap_or(ExitStatus::Lost),
+            // The runtime is shutting down.
+            Err(_closed) => ExitStatus::Lost,
+        }
+    }
+
+    pub(crate) async fn wait_all_gone(&self) {
+        let mut state = self.state.clone();
+        // An error means that the runtime is shutting down.
+        let _state = state.wait_for(|state| state.all_gone).await;
+    }
+}
+
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        self.request(Request::Kill);
+    }
+}

@@ -1,0 +1,8 @@
+//! Tests with real processes.
+
+#[cfg(unix)]
+mod running;
+#[cfg(unix)]
+mod support;
+#[cfg(target_os = "linux")]
+mod survivors;

@@ -1,0 +1,114 @@
+//! What a running call knows about itself and may use.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Instant;
+
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use crate::pipeline::{CallOutcome, Nesting, Pipeline};
+
+/// Who made a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Origin {
+    /// The model, directly.
+    Model,
+    /// A script or another tool, on the model's behalf.
+    Nested,
+    /// A person at the keyboard.
+    User,
+    /// An extension or an embedding program.
+    Extension,
+}
+
+/// A report of a call that is still running. Each replaces the one before it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Update {
+    /// What there is to show so far, for example the tail of a command's output.
+    pub text: String,
+    /// Facts for front ends.
+    pub details: Option<Value>,
+}
+
+/// Receives updates of a running call.
+pub type UpdateSink = Arc<dyn Fn(Update) + Send + Sync>;
+
+/// What a running call knows about itself and may use. Cheap to clone.
+#[derive(Clone)]
+pub struct CallContext {
+    /// `<parent>/<n>` for nested calls.
+    pub call_id: String,
+    /// The call that made this one.
+    pub parent_call_id: Option<String>,
+    /// Who made the call.
+    pub origin: Origin,
+    /// Fires when the call should stop.
+    pub cancel: CancellationToken,
+    /// Fires when the outermost owner (script, turn or process) ends: processes left in the background die then.
+    pub lifetime: CancellationToken,
+    /// When the call will be cancelled by itself.
+    pub deadline: Option<Instant>,
+    pub(crate) updates: Option<UpdateSink>,
+    pub(crate) pipeline: Option<Pipeline>,
+    pub(crate) nesting: Nesting,
+}
+
+impl CallContext {
+    /// A context outside any pipeline, for running a tool's handler by itself.
+    pub fn detached(call_id: impl Into<String>) -> Self {
+        Self {
+            call_id: call_id.into(),
+            parent_call_id: None,
+            origin: Origin::User,
+            cancel: CancellationToken::new(),
+            lifetime: CancellationToken::new(),
+            deadline: None,
+            updates: None,
+            pipeline: None,
+            nesting: Nesting::default(),
+        }
+    }
+
+    /// Sets the receiver of updates.
+    #[must_use]
+    pub fn with_updates(mut self, sink: UpdateSink) -> Self {
+        self.updates = Some(sink);
+        self
+    }
+
+    /// Reports progress. Reports after the call's end are dropped by the pipeline.
+    pub fn update(&self, update: Update) {
+        if let Some(sink) = &self.updates {
+            sink(update);
+        }
+    }
+
+    /// Whether somebody listens to updates; a tool may save the work otherwise.
+    pub fn wants_updates(&self) -> bool {
+        self.updates.is_some()
+    }
+
+    /// The pipeline the call runs in, through which a tool calls other tools.
+    pub fn pipeline(&self) -> Option<&Pipeline> {
+        self.pipeline.as_ref()
+    }
+
+    /// Calls another tool as a nested call of this one.
+    pub async fn call_tool(&self, name: &str, arguments: Value) -> CallOutcome {
+        match &self.pipeline {
+            Some(pipeline) => pipeline.call_nested(self, name, arguments).await,
+            None => CallOutcome::not_found(name, &self.call_id),
+        }
+    }
+}
+
+impl fmt::Debug for CallContext {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("CallContext")
+            .field("call_id", &self.call_id)
+            .field("origin", &self.origin)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,67 @@
+//! The vocabulary of tools, and the one pipeline every tool call takes.
+//!
+//! A [`Tool`] is a value: a [`ToolSpec`] that says what it is called, what it takes and what it may do, and a handler. Tools
+//! live in a [`Registry`]. Every call, whoever makes it, goes through a [`Pipeline`]: look up, prepare, validate,
+//! before-hooks, policy, run, after-hooks, receipt, events. This crate knows no concrete tool, no model and no script; it never
+//! prints, reads files or starts processes.
+//!
+//! ```
+//! # #[tokio::main(flavor = "current_thread")] async fn main() {
+//! use pirn_tool::{CallRequest, Effects, Pipeline, Registry, Tool, ToolResult, ToolSpec};
+//! use serde_json::json;
+//!
+//! let spec = ToolSpec::new("add", "Adds two numbers")
+//!     .input_schema(json!({
+//!         "type": "object",
+//!         "properties": {"a": {"type": "number"}, "b": {"type": "number"}},
+//!         "required": ["a", "b"],
+//!     }))
+//!     .effects(Effects::NONE);
+//! let add = Tool::from_fn(spec, |arguments, _context| async move {
+//!     let sum = arguments["a"].as_f64().unwrap_or(0.0) + arguments["b"].as_f64().unwrap_or(0.0);
+//!     ToolResult::text(sum.to_string())
+//! });
+//!
+//! let registry = Registry::new();
+//! registry.register(add);
+//! let pipeline = Pipeline::builder(registry).build();
+//!
+//! let good = pipeline.call(CallRequest::new("1", "add", json!({"a": 1, "b": 2}))).await;
+//! assert_eq!(good.result.joined_text(), "3");
+//! let bad = pipeline.call(CallRequest::new("2", "add", json!({"a": "one"}))).await;
+//! assert!(bad.result.joined_text().contains("Validation failed"));
+//! # }
+//! ```
+
+mod content;
+mod context;
+mod depth;
+mod event;
+mod hook;
+mod identifier;
+mod loadout;
+mod naming;
+mod pipeline;
+mod policy;
+mod receipt;
+mod registry;
+mod schema;
+mod search;
+mod tool;
+
+pub use content::{ContentBlock, ToolResult, Usage};
+pub use context::{CallContext, Origin, Update, UpdateSink};
+pub use event::{CallEvent, EventSink};
+pub use hook::{BeforeVerdict, Hook, HookCall, ResultChange};
+pub use identifier::to_identifier;
+pub use loadout::{Loadout, LoadoutChanges, LoadoutHook};
+pub use naming::{mcp_namespace, mcp_tool_name, tool_identifiers};
+pub use pipeline::{CANCEL_GRACE_DEFAULT, CallOutcome, CallRequest, FailureKind, Pipeline, PipelineBuilder};
+pub use policy::{Approver, Decision, Policy, PolicyInput, Rule, RulePolicy, Verdict, matches_pattern};
+pub use receipt::{
+    CallStatus, NestedCalls, RECEIPT_ARGUMENTS_BYTES_MAX, RECEIPT_CALLS_MAX, RECEIPT_ERROR_CHARS_MAX,
+    RECEIPT_TOTAL_BYTES_MAX, Receipt,
+};
+pub use registry::Registry;
+pub use search::{Ranked, SearchDocument, rank, search_tools, tokenize};
+pub use tool::{Annotations, Concurrency, Effects, Exposure, Namespace, Tool, ToolHandler, ToolSpec};

@@ -1,0 +1,155 @@
+//! Whether a call may run: rules by effect, tool name and origin, and the seam through which a person is asked.
+
+use futures_util::future::BoxFuture;
+use serde_json::Value;
+
+use crate::context::Origin;
+use crate::tool::{Effects, ToolSpec};
+
+/// What a policy says of one call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Decision {
+    /// Run it.
+    Allow,
+    /// Ask a person; with nobody to ask it is denied.
+    Ask {
+        /// Why, for the question.
+        reason: String,
+    },
+    /// Do not run it.
+    Deny {
+        /// Why, for the error.
+        reason: String,
+    },
+}
+
+/// A call as a policy sees it: validated, after the hooks.
+#[derive(Debug, Clone, Copy)]
+pub struct PolicyInput<'a> {
+    /// The tool.
+    pub tool: &'a ToolSpec,
+    /// The arguments it would get.
+    pub arguments: &'a Value,
+    /// Who calls.
+    pub origin: Origin,
+}
+
+/// Decides about calls. Must not block.
+pub trait Policy: Send + Sync {
+    /// Decides about one call.
+    fn decide(&self, input: PolicyInput<'_>) -> Decision;
+}
+
+/// Asks a person about a call. A script or a model can never answer.
+pub trait Approver: Send + Sync {
+    /// Returns whether the person allowed the call.
+    fn ask<'a>(&'a self, call_id: &'a str, input: PolicyInput<'a>, reason: &'a str) -> BoxFuture<'a, bool>;
+}
+
+/// The verdict of a [`Rule`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// Run the call.
+    Allow,
+    /// Ask a person.
+    Ask,
+    /// Refuse the call.
+    Deny,
+}
+
+/// One row of a [`RulePolicy`]. Every condition that is given must hold.
+#[derive(Debug, Clone)]
+pub struct Rule {
+    /// What happens to a matching call.
+    pub verdict: Verdict,
+    /// Matches a tool with at least one of these effects; [`Effects::NONE`] matches every tool.
+    pub effects: Effects,
+    /// Matches the tool's name; `*` stands for any characters.
+    pub name_pattern: Option<String>,
+    /// Matches calls of this origin.
+    pub origin: Option<Origin>,
+}
+
+impl Rule {
+    /// A rule for every call with one of `effects`.
+    pub fn for_effects(verdict: Verdict, effects: Effects) -> Self {
+        Self { verdict, effects, name_pattern: None, origin: None }
+    }
+
+    /// A rule for tools whose name matches `pattern`.
+    pub fn for_name(verdict: Verdict, pattern: impl Into<String>) -> Self {
+        Self { verdict, effects: Effects::NONE, name_pattern: Some(pattern.into()), origin: None }
+    }
+
+    fn matches(&self, input: PolicyInput<'_>) -> bool {
+        (self.effects == Effects::NONE || self.effects.intersects(input.tool.effects))
+            && self.name_pattern.as_deref().is_none_or(|pattern| matches_pattern(pattern, &input.tool.name))
+            && self.origin.is_none_or(|origin| origin == input.origin)
+    }
+
+    fn condition(&self, tool: &ToolSpec) -> String {
+        if let Some(pattern) = &self.name_pattern {
+            return format!("rule for tools named `{pattern}`");
+        }
+        let shared: Vec<_> =
+            tool.effects.names().filter(|name| Effects::from_name(name).is_some_and(|e| self.effects.contains(e))).collect();
+        if shared.is_empty() { "rule for every tool".into() } else { format!("effect: {}", shared.join(", ")) }
+    }
+}
+
+/// A list of rules: of all rules that match, the strictest verdict holds (deny over ask over allow); without a match the
+/// default does.
+#[derive(Debug, Clone)]
+pub struct RulePolicy {
+    /// The rules.
+    pub rules: Vec<Rule>,
+    /// The verdict when no rule matches.
+    pub default: Verdict,
+}
+
+impl RulePolicy {
+    /// Allows everything.
+    pub fn allow_all() -> Self {
+        Self { rules: Vec::new(), default: Verdict::Allow }
+    }
+}
+
+impl Policy for RulePolicy {
+    fn decide(&self, input: PolicyInput<'_>) -> Decision {
+        let rank = |verdict: Verdict| match verdict {
+            Verdict::Allow => 0,
+            Verdict::Ask => 1,
+            Verdict::Deny => 2,
+        };
+        let strictest = self.rules.iter().filter(|rule| rule.matches(input)).max_by_key(|rule| rank(rule.verdict));
+        let (verdict, reason) = match strictest {
+            Some(rule) => (rule.verdict, rule.condition(input.tool)),
+            None => (self.default, "default of the policy".to_owned()),
+        };
+        match verdict {
+            Verdict::Allow => Decision::Allow,
+            Verdict::Ask => Decision::Ask { reason },
+            Verdict::Deny => Decision::Deny { reason },
+        }
+    }
+}
+
+/// Whether `name` matches `pattern`, in which `*` stands for any characters, also none.
+pub fn matches_pattern(pattern: &str, name: &str) -> bool {
+    let mut parts = pattern.split('*');
+    let Some(mut rest) = name.strip_prefix(parts.next().unwrap_or_default()) else { return false };
+    let mut parts = parts.peekable();
+    if parts.peek().is_none() {
+        return rest.is_empty();
+    }
+    while let Some(part) = parts.next() {
+        if parts.peek().is_none() {
+            return rest.ends_with(part);
+        }
+        match rest.split_once(part) {
+            Some((_, after)) => rest = after,
+            None => return false,
+        }
+    }
+    true
+}

@@ -1,0 +1,145 @@
+//! Receipts: a bounded record of the nested calls of one call, and what became of each.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// Calls recorded per result; a script may make thousands, and a session keeps every receipt for good.
+pub const RECEIPT_CALLS_MAX: usize = 256;
+/// Bytes of JSON kept of one call's arguments.
+pub const RECEIPT_ARGUMENTS_BYTES_MAX: usize = 8 * 1024;
+/// Bytes of JSON kept of all arguments of one result.
+pub const RECEIPT_TOTAL_BYTES_MAX: usize = 32 * 1024;
+/// Characters kept of an error's text.
+pub const RECEIPT_ERROR_CHARS_MAX: usize = 500;
+
+/// What became of a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CallStatus {
+    /// It succeeded.
+    Ok,
+    /// It failed, or never ran.
+    Error,
+    /// It was stopped, and confirmed that it stopped.
+    Cancelled,
+    /// It was stopped and did not confirm, so it may have taken effect.
+    Unknown,
+    /// It still ran when the receipt was written.
+    Unfinished,
+}
+
+/// The record of one nested call. Results are never recorded.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Receipt {
+    /// The call's id.
+    pub id: String,
+    /// The tool's name.
+    pub name: String,
+    /// The arguments, unless they were too large.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub arguments: Option<Value>,
+    /// The size of arguments that were left out, in bytes of JSON.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub arguments_bytes: Option<usize>,
+    /// What became of the call.
+    pub status: CallStatus,
+    /// Time from lookup to the last hook.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub duration_ms: Option<u64>,
+    /// The start of the error's text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+/// All receipts of one call.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct NestedCalls {
+    /// In the order the calls started, over all depths.
+    pub calls: Vec<Receipt>,
+    /// Whether every call and all arguments are there and every call has ended.
+    pub complete: bool,
+}
+
+/// Collects receipts while calls run. Clones share their content.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ReceiptLog {
+    state: Arc<Mutex<LogState>>,
+}
+
+#[derive(Debug, Default)]
+struct LogState {
+    calls: Vec<Receipt>,
+    arguments_bytes: usize,
+    left_out: bool,
+}
+
+/// The place of one call in a [`ReceiptLog`]; `None` when the log was full.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ReceiptSlot(Option<usize>);
+
+impl ReceiptLog {
+    pub(crate) fn start(&self, id: &str, name: &str, arguments: &Value) -> ReceiptSlot {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if state.calls.len() >= RECEIPT_CALLS_MAX {
+            state.left_out = true;
+            return ReceiptSlot(None);
+        }
+        let size = json_size(arguments);
+        let fits = size <= RECEIPT_ARGUMENTS_BYTES_MAX && state.arguments_bytes + size <= RECEIPT_TOTAL_BYTES_MAX;
+        if fits {
+            state.arguments_bytes += size;
+        } else {
+            state.left_out = true;
+        }
+        state.calls.push(Receipt {
+            id: id.to_owned(),
+            name: name.to_owned(),
+            arguments: fits.then(|| arguments.clone()),
+            arguments_bytes: (!fits).then_some(size),
+            status: CallStatus::Unfinished,
+            duration_ms: None,
+            error: None,
+        });
+        ReceiptSlot(Some(state.calls.len() - 1))
+    }
+
+    pub(crate) fn finish(&self, slot: ReceiptSlot, status: CallStatus, duration_ms: u64, error: Option<&str>) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(receipt) = slot.0.and_then(|index| state.calls.get_mut(index)) {
+            receipt.status = status;
+            receipt.duration_ms = Some(duration_ms);
+            receipt.error = error.map(|text| text.chars().take(RECEIPT_ERROR_CHARS_MAX).collect());
+        }
+    }
+
+    /// The receipts so far, or `None` when no call was made.
+    pub(crate) fn snapshot(&self) -> Option<NestedCalls> {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if state.calls.is_empty() {
+            return None;
+        }
+        let all_ended = state.calls.iter().all(|call| call.status != CallStatus::Unfinished);
+        Some(NestedCalls { calls: state.calls.clone(), complete: all_ended && !state.left_out })
+    }
+}
+
+/// The length of a value as compact JSON, without building the text.
+fn json_size(value: &Value) -> usize {
+    struct Counter(usize);
+    impl std::io::Write for Counter {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0 += bytes.len();
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut counter = Counter(0);
+    // A `Value` always serialises; an error could only come from the writer, which has none.
+    drop(serde_json::to_writer(&mut counter, value));
+    counter.0
+}

@@ -1,0 +1,307 @@
+//! Tools as values: what a tool is called, what it takes, what it may do, and how it is run.
+
+use std::fmt;
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::content::ToolResult;
+use crate::context::CallContext;
+
+/// Runs a tool. Implemented by types with state; for a plain async function use [`Tool::from_fn`].
+pub trait ToolHandler: Send + Sync + 'static {
+    /// Runs one call. `arguments` have passed the input schema. When `context.cancel` fires the call should end soon
+    /// with an error result; it is awaited for a bounded time only.
+    fn call(&self, arguments: Value, context: CallContext) -> BoxFuture<'static, ToolResult>;
+
+    /// Rewrites arguments of older or sloppy shapes before they are validated (a JSON string where a list is wanted).
+    fn prepare_arguments(&self, arguments: Value) -> Value {
+        arguments
+    }
+}
+
+/// A tool: its description for models and people, and the handler behind it. Cheap to clone.
+#[derive(Clone)]
+pub struct Tool {
+    spec: Arc<ToolSpec>,
+    handler: Arc<dyn ToolHandler>,
+}
+
+impl Tool {
+    /// Joins a description and a handler.
+    pub fn new(spec: ToolSpec, handler: impl ToolHandler) -> Self {
+        Self { spec: Arc::new(spec), handler: Arc::new(handler) }
+    }
+
+    /// Makes a tool of an async function.
+    ///
+    /// ```
+    /// use pirn_tool::{Tool, ToolResult, ToolSpec};
+    /// let echo = Tool::from_fn(ToolSpec::new("echo", "Returns its argument"), |arguments, _context| async move {
+    ///     ToolResult::text(arguments.to_string())
+    /// });
+    /// assert_eq!(echo.spec().name, "echo");
+    /// ```
+    pub fn from_fn<F, Fut>(spec: ToolSpec, function: F) -> Self
+    where
+        F: Fn(Value, CallContext) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = ToolResult> + Send + 'static,
+    {
+        struct FnHandler<F>(F);
+        impl<F, Fut> ToolHandler for FnHandler<F>
+        where
+            F: Fn(Value, CallContext) -> Fut + Send + Sync + 'static,
+            Fut: Future<Output = ToolResult> + Send + 'static,
+        {
+            fn call(&self, arguments: Value, context: CallContext) -> BoxFuture<'static, ToolResult> {
+                Box::pin((self.0)(arguments, context))
+            }
+        }
+        Self::new(spec, FnHandler(function))
+    }
+
+    /// What the tool says about itself.
+    pub fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    /// The code behind the tool.
+    pub fn handler(&self) -> &Arc<dyn ToolHandler> {
+        &self.handler
+    }
+}
+
+impl fmt::Debug for Tool {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Tool").field("spec", &self.spec).finish_non_exhaustive()
+    }
+}
+
+/// What a tool says about itself.
+#[derive(Debug, Clone)]
+pub struct ToolSpec {
+    /// Unique within a registry.
+    pub name: String,
+    /// For models; the first line is the summary.
+    pub description: String,
+    /// The group the tool belongs to, such as an MCP server.
+    pub namespace: Option<Arc<Namespace>>,
+    /// JSON Schema of the arguments; an object schema.
+    pub input_schema: Value,
+    /// JSON Schema of [`ToolResult::structured`]. A tool with one resolves to that value in scripts, others to their text.
+    pub output_schema: Option<Value>,
+    /// Hints of the tool's author, unverified.
+    pub annotations: Annotations,
+    /// The strongest truthful statement of what a call can do. Policy decides by it.
+    pub effects: Effects,
+    /// Who sees and who may call the tool.
+    pub exposure: Exposure,
+    /// Advice for the system prompt, one sentence each.
+    pub guidelines: Vec<String>,
+    /// Whether calls may overlap.
+    pub concurrency: Concurrency,
+}
+
+impl ToolSpec {
+    /// A tool without parameters, effects or output schema, exposed directly.
+    pub fn new(name: impl Into<String>, description: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            description: description.into(),
+            namespace: None,
+            input_schema: json!({"type": "object", "properties": {}}),
+            output_schema: None,
+            annotations: Annotations::default(),
+            effects: Effects::NONE,
+            exposure: Exposure::Direct,
+            guidelines: Vec::new(),
+            concurrency: Concurrency::Parallel,
+        }
+    }
+
+    /// Sets the input schema.
+    #[must_use]
+    pub fn input_schema(mut self, schema: Value) -> Self {
+        self.input_schema = schema;
+        self
+    }
+
+    /// Sets the output schema.
+    #[must_use]
+    pub fn output_schema(mut self, schema: Value) -> Self {
+        self.output_schema = Some(schema);
+        self
+    }
+
+    /// Sets the effects.
+    #[must_use]
+    pub fn effects(mut self, effects: Effects) -> Self {
+        self.effects = effects;
+        self
+    }
+
+    /// Sets the exposure.
+    #[must_use]
+    pub fn exposure(mut self, exposure: Exposure) -> Self {
+        self.exposure = exposure;
+        self
+    }
+
+    /// Sets the namespace.
+    #[must_use]
+    pub fn namespace(mut self, namespace: Arc<Namespace>) -> Self {
+        self.namespace = Some(namespace);
+        self
+    }
+
+    /// Sets the annotations.
+    #[must_use]
+    pub fn annotations(mut self, annotations: Annotations) -> Self {
+        self.annotations = annotations;
+        self
+    }
+
+    /// Adds one line of advice for the system prompt.
+    #[must_use]
+    pub fn guideline(mut self, guideline: impl Into<String>) -> Self {
+        self.guidelines.push(guideline.into());
+        self
+    }
+
+    /// Sets whether calls may overlap.
+    #[must_use]
+    pub fn concurrency(mut self, concurrency: Concurrency) -> Self {
+        self.concurrency = concurrency;
+        self
+    }
+}
+
+/// A named group of tools.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Namespace {
+    /// The name, such as `mcp__docs`.
+    pub name: String,
+    /// Other names it is found by.
+    #[serde(default)]
+    pub aliases: Vec<String>,
+    /// What the group is for.
+    #[serde(default)]
+    pub description: Option<String>,
+    /// How to use the group; read on request, never part of a description.
+    #[serde(default)]
+    pub instructions: Option<String>,
+}
+
+/// Hints of a tool's author, as in the Model Context Protocol. `None` means the author said nothing.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Annotations {
+    /// The tool changes nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub read_only_hint: Option<bool>,
+    /// The tool may delete or overwrite.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub destructive_hint: Option<bool>,
+    /// A second identical call changes nothing more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub idempotent_hint: Option<bool>,
+    /// The tool reaches systems outside this machine.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub open_world_hint: Option<bool>,
+}
+
+/// Who sees a tool and who may call it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Exposure {
+    /// Declared to the model and callable by scripts while active; active from the start.
+    #[default]
+    Direct,
+    /// Declared to the model while active, never callable by scripts.
+    ModelOnly,
+    /// Callable by scripts and listed for them; declared to the model only when activated.
+    Codemode,
+    /// Callable by scripts, found by searching; declared to the model only when activated.
+    Deferred,
+    /// Neither declared nor callable.
+    Hidden,
+}
+
+/// Whether calls of one tool may overlap.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Concurrency {
+    /// Calls may run at the same time.
+    #[default]
+    Parallel,
+    /// One call at a time.
+    Sequential,
+}
+
+/// What a call can do to the world; a set.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub struct Effects(u8);
+
+impl Effects {
+    /// Computes only.
+    pub const NONE: Self = Self(0);
+    /// Reads files or other state of the machine.
+    pub const READ: Self = Self(1);
+    /// Changes files or other state of the machine.
+    pub const WRITE: Self = Self(1 << 1);
+    /// Starts processes.
+    pub const PROCESS: Self = Self(1 << 2);
+    /// Reaches the network.
+    pub const NETWORK: Self = Self(1 << 3);
+    /// Runs other tools or agents.
+    pub const ORCHESTRATION: Self = Self(1 << 4);
+
+    /// Every effect with its name, weakest first.
+    pub const ALL: [(Self, &'static str); 5] = [
+        (Self::READ, "read"),
+        (Self::WRITE, "write"),
+        (Self::PROCESS, "process"),
+        (Self::NETWORK, "network"),
+        (Self::ORCHESTRATION, "orchestration"),
+    ];
+
+    /// Both sets together.
+    #[must_use]
+    pub const fn union(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// Whether every effect of `other` is in this set.
+    pub const fn contains(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// Whether the sets share an effect.
+    pub const fn intersects(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    /// The names of the effects, weakest first.
+    pub fn names(self) -> impl Iterator<Item = &'static str> {
+        Self::ALL.into_iter().filter(move |(effect, _)| self.contains(*effect)).map(|(_, name)| name)
+    }
+
+    /// Looks an effect up by its name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|(_, known)| *known == name).map(|(effect, _)| effect)
+    }
+}
+
+impl std::ops::BitOr for Effects {
+    type Output = Self;
+    fn bitor(self, other: Self) -> Self {
+        self.union(other)
+    }
+}
+
+impl fmt::Debug for Effects {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_set().entries(self.names()).finish()
+    }
+}

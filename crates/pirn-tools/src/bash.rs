@@ -1,0 +1,250 @@
+//! `bash`: runs a command and everything it starts, within bounds.
+
+mod capture;
+mod report;
+mod shell;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use pirn_sandbox::{Child, ChildOutput, Command, ErrorKind, ExitStatus};
+use pirn_tool::{Annotations, CallContext, Effects, Tool, ToolSpec, Update};
+use serde::Deserialize;
+use serde_json::json;
+use tokio::io::AsyncReadExt as _;
+
+use crate::arguments::{ABORTED, Outcome, typed_tool};
+use crate::options::ToolsOptions;
+
+use capture::Capture;
+pub use capture::{FULL_OUTPUT_BYTES_MAX, STRUCTURED_OUTPUT_BYTES_MAX};
+use report::End;
+
+/// How long background processes may keep a call waiting by writing after the shell has ended. Their output goes on being
+/// read, so they do not block, but is thrown away.
+pub const BACKGROUND_READ_MAX: Duration = Duration::from_secs(5);
+
+/// After the shell's end, output that pauses this long counts as complete.
+const QUIET: Duration = Duration::from_millis(100);
+
+/// How long processes may take to end in order after a time-out or an abort; well below the time a pipeline waits for a
+/// cancelled call.
+const TERMINATE_GRACE: Duration = Duration::from_millis(500);
+
+/// The pause between updates: people see no difference below, and front ends are not flooded.
+const UPDATE_INTERVAL: Duration = Duration::from_millis(100);
+
+/// The longest time-out, as timers of other implementations have it.
+const TIMEOUT_SECONDS_MAX: f64 = 2_147_483.647;
+
+/// Bytes read at a time: what a Linux pipe holds.
+const CHUNK_BYTES: usize = 64 * 1024;
+
+#[derive(Debug, Deserialize)]
+struct Arguments {
+    command: String,
+    timeout: Option<f64>,
+}
+
+/// `bash {command, timeout?}`: runs a shell command in the working directory.
+pub fn bash(options: Arc<ToolsOptions>) -> Tool {
+    let spec = ToolSpec::new(
+        "bash",
+        "Run a bash command in the working directory. Returns stdout and stderr together, cut to the last 2000 lines or 50KB; \
+         the whole output is then kept in a file that is named. Background processes live until the session ends.",
+    )
+    .input_schema(json!({
+        "type": "object",
+        "properties": {
+            "command": {"type": "string", "description": "The command"},
+            "timeout": {"type": "number", "description": "Seconds until the command is stopped (default: none)"}
+        },
+        "required": ["command"]
+    }))
+    .output_schema(report::output_schema())
+    .effects(Effects::READ | Effects::WRITE | Effects::PROCESS | Effects::NETWORK)
+    .annotations(Annotations {
+        read_only_hint: Some(false),
+        destructive_hint: Some(true),
+        idempotent_hint: Some(false),
+        open_world_hint: Some(true),
+    });
+    typed_tool(spec, options, run)
+}
+
+async fn run(arguments: Arguments, options: Arc<ToolsOptions>, context: CallContext) -> Outcome {
+    let timeout = arguments.timeout.map(parse_timeout).transpose()?;
+    if context.cancel.is_cancelled() {
+        return Err(ABORTED.to_owned());
+    }
+    let command = match &options.shell_command_prefix {
+        Some(prefix) => format!("{prefix}\n{}", arguments.command),
+        None => arguments.command,
+    };
+    let started_at = Instant::now();
+    let mut child = Command::new(shell::find(&options))
+        .args(["-c", &command])
+        .current_dir(&options.cwd)
+        .envs(options.environment.iter().cloned())
+        .spawn()
+        .map_err(|error| match error.kind() {
+            ErrorKind::WorkingDirectory => format!("{error}\nCommands cannot run until it is back."),
+            _ => error.to_string(),
+        })?;
+    let Some(mut output) = child.take_output() else {
+        return Err("The command has no output, which is a bug".to_owned());
+    };
+    let mut session = Session {
+        context: &context,
+        capture: Capture::new(options.temp_dir.clone()),
+        started_at,
+        timeout,
+        unreported: false,
+    };
+    let end = session.follow(&child, &mut output).await;
+    child.give_back_output(output);
+    let wall_time = started_at.elapsed();
+    let result = report::result(session.capture, &end, wall_time).await;
+    child.detach_to(context.lifetime.clone());
+    Ok(result)
+}
+
+fn parse_timeout(seconds: f64) -> Result<Duration, String> {
+    if !seconds.is_finite() || seconds <= 0.0 {
+        return Err(format!("Invalid timeout: {seconds}. Give a number of seconds above 0."));
+    }
+    if seconds > TIMEOUT_SECONDS_MAX {
+        return Err(format!("Invalid timeout: {seconds}. The longest is {TIMEOUT_SECONDS_MAX} seconds."));
+    }
+    Ok(Duration::from_secs_f64(seconds))
+}
+
+/// One command while it runs.
+struct Session<'a> {
+    context: &'a CallContext,
+    capture: Capture,
+    started_at: Instant,
+    timeout: Option<Duration>,
+    /// Whether output came since the last update.
+    unreported: bool,
+}
+
+/// Why the reading of output stopped.
+enum Stopped {
+    Ended,
+    TimedOut,
+    Aborted,
+}
+
+impl Session<'_> {
+    /// Reads the output until the command has ended, or was stopped.
+    async fn follow(&mut self, child: &Child, output: &mut ChildOutput) -> End {
+        let deadline = self.timeout.and_then(|timeout| self.started_at.checked_add(timeout));
+        let expired = async {
+            match deadline {
+                Some(at) => tokio::time::sleep_until(at.into()).await,
+                None => std::future::pending().await,
+            }
+        };
+        let cancelled = self.context.cancel.clone();
+        let stopped = tokio::select! {
+            biased;
+            () = cancelled.cancelled() => Stopped::Aborted,
+            () = expired => Stopped::TimedOut,
+            () = self.read_to_end(child, output) => Stopped::Ended,
+        };
+        match stopped {
+            Stopped::Ended => End::Exited(child.wait().await),
+            Stopped::Aborted => {
+                self.terminate(child, output).await;
+                End::Aborted
+            }
+            Stopped::TimedOut => {
+                let shell_had_ended = child.status().is_some();
+                self.terminate(child, output).await;
+                let after = self.timeout.unwrap_or_default();
+                if shell_had_ended { End::TimedOutInBackground(after) } else { End::TimedOut(after) }
+            }
+        }
+    }
+
+    /// Stops everything and keeps what is written meanwhile, since a full pipe could keep a program from ending.
+    async fn terminate(&mut self, child: &Child, output: &mut ChildOutput) {
+        let stopping = child.terminate(TERMINATE_GRACE);
+        tokio::pin!(stopping);
+        let mut chunk = vec![0; CHUNK_BYTES];
+        let mut at_end = false;
+        loop {
+            tokio::select! {
+                _status = &mut stopping => break,
+                read = output.read(&mut chunk), if !at_end => {
+                    at_end = !self.take(read, &chunk).await;
+                }
+            }
+        }
+        // What is still in the pipe. Everything is dead, so the end comes at once, unless something could not be killed.
+        while !at_end
+            && let Ok(read) = tokio::time::timeout(QUIET, output.read(&mut chunk)).await
+        {
+            at_end = !self.take(read, &chunk).await;
+        }
+    }
+
+    /// Reads to the end of the output, or until it is quiet after the shell's end.
+    async fn read_to_end(&mut self, child: &Child, output: &mut ChildOutput) {
+        let mut chunk = vec![0; CHUNK_BYTES];
+        let mut ticks = tokio::time::interval(UPDATE_INTERVAL);
+        ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        let mut ended_at = child.status().map(|_| Instant::now());
+        loop {
+            let quiet = async {
+                match ended_at {
+                    Some(_) => tokio::time::sleep(QUIET).await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                read = output.read(&mut chunk) => {
+                    if !self.take(read, &chunk).await {
+                        // The program may have closed its output and still run.
+                        child.wait().await;
+                        return;
+                    }
+                    if ended_at.is_some_and(|at| at.elapsed() > BACKGROUND_READ_MAX) {
+                        return;
+                    }
+                }
+                _status = child.wait(), if ended_at.is_none() => ended_at = Some(Instant::now()),
+                () = quiet => return,
+                _tick = ticks.tick(), if self.unreported && ended_at.is_none() => self.report(),
+            }
+        }
+    }
+
+    /// Keeps what was read; false at the end.
+    async fn take(&mut self, read: std::io::Result<usize>, chunk: &[u8]) -> bool {
+        match read {
+            Ok(0) | Err(_) => false,
+            Ok(count) => {
+                self.capture.push(chunk.get(..count).unwrap_or_default()).await;
+                self.unreported = self.context.wants_updates();
+                true
+            }
+        }
+    }
+
+    fn report(&mut self) {
+        self.unreported = false;
+        let text = String::from_utf8_lossy(self.capture.tail().text).into_owned();
+        self.context.update(Update { text, details: None });
+    }
+}
+
+impl End {
+    fn status(&self) -> Option<ExitStatus> {
+        match self {
+            Self::Exited(status) => Some(*status),
+            Self::TimedOut(_) | Self::TimedOutInBackground(_) | Self::Aborted => None,
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! The result of a command, for models and for scripts.
+
+use std::time::Duration;
+
+use pirn_sandbox::ExitStatus;
+use pirn_tool::ToolResult;
+use serde_json::{Map, Value, json};
+
+use crate::limits::{CutBy, format_size};
+
+use super::capture::Capture;
+
+/// How a command ended.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum End {
+    /// By itself.
+    Exited(ExitStatus),
+    /// Stopped after this time.
+    TimedOut(Duration),
+    /// Stopped after this time, when the shell had ended and background processes kept writing.
+    TimedOutInBackground(Duration),
+    /// Stopped by the caller.
+    Aborted,
+}
+
+pub(super) fn output_schema() -> Value {
+    json!({
+        "type": "object",
+        "properties": {
+            "output": {"type": "string", "description": "stdout and stderr in order"},
+            "truncated": {"type": "boolean", "description": "Whether the middle of the output was left out"},
+            "full_output_path": {"type": "string", "description": "File with the whole output, when it is long"},
+            "exit_code": {
+                "type": ["integer", "null"],
+                "description": "128 + n for signal n; null when the command was stopped"
+            },
+            "wall_time_seconds": {"type": "number"}
+        },
+        "required": ["output", "truncated", "exit_code", "wall_time_seconds"]
+    })
+}
+
+/// Puts the result together.
+pub(super) async fn result(mut capture: Capture, end: &End, wall_time: Duration) -> ToolResult {
+    let full_output = capture.full_output().await;
+    let (output, truncated) = capture.structured();
+    let path = full_output.as_ref().ok().and_then(Option::as_ref).map(|path| path.to_string_lossy().into_owned());
+
+    let mut text = String::from_utf8_lossy(capture.tail().text).into_owned();
+    if text.is_empty() {
+        text.push_str("(no output)");
+    }
+    if let Some(notice) = cut_notice(&capture, path.as_deref(), full_output.err()) {
+        append(&mut text, &notice);
+    }
+    let status = status_line(end);
+    if let Some(status) = &status {
+        append(&mut text, status);
+    }
+
+    let mut structured = Map::new();
+    structured.insert("output".into(), output.into());
+    structured.insert("truncated".into(), truncated.into());
+    if let Some(path) = path {
+        structured.insert("full_output_path".into(), path.into());
+    }
+    structured.insert("exit_code".into(), end.status().and_then(ExitStatus::shell_code).into());
+    let tenths = (wall_time.as_secs_f64() * 10.0).round() / 10.0;
+    structured.insert("wall_time_seconds".into(), tenths.into());
+
+    let result = if status.is_some() { ToolResult::error(text) } else { ToolResult::text(text) };
+    result.with_structured(structured.into())
+}
+
+/// Says what was cut and where all of it is.
+fn cut_notice(capture: &Capture, path: Option<&str>, failure: Option<String>) -> Option<String> {
+    let tail = capture.tail();
+    let cut_by = tail.cut_by?;
+    let total = capture.total_lines();
+    let place = match (path, failure) {
+        (Some(path), _) => format!("Full output: {path}"),
+        (None, Some(reason)) => format!("The full output could not be kept: {reason}"),
+        (None, None) => "The full output was not kept".to_owned(),
+    };
+    if tail.partial_line {
+        let (kept, line) = (format_size(tail.text.len() as u64), format_size(capture.last_line_bytes()));
+        return Some(format!("[Showing last {kept} of line {total} (line is {line}). {place}]"));
+    }
+    let from = total - tail.lines as u64 + 1;
+    let limit = if cut_by == CutBy::Bytes { " (50.0KB limit)" } else { "" };
+    Some(format!("[Showing lines {from}-{total} of {total}{limit}. {place}]"))
+}
+
+/// What went wrong; `None` for a command that succeeded.
+fn status_line(end: &End) -> Option<String> {
+    match end {
+        End::Exited(ExitStatus::Code(0)) => None,
+        End::Exited(status) => Some(match status.shell_code() {
+            Some(code) => format!("Command exited with code {code}"),
+            None => "Command terminated without an exit code".to_owned(),
+        }),
+        End::TimedOut(after) => Some(format!("Command timed out after {} seconds", after.as_secs_f64())),
+        End::TimedOutInBackground(after) => Some(format!(
+            "Command timed out after {} seconds. The shell itself had ended; background processes kept writing. Redirect \
+             their output to a file to leave them running.",
+            after.as_secs_f64()
+        )),
+        End::Aborted => Some("Command aborted".to_owned()),
+    }
+}
+
+/// Adds a paragraph after exactly one blank line.
+fn append(text: &mut String, paragraph: &str) {
+    let end = text.trim_end_matches('\n').len();
+    text.truncate(end);
+    text.push_str("\n\n");
+    text.push_str(paragraph);
+}

@@ -1,0 +1,36 @@
+//! Work on files, which blocks, away from the async threads.
+
+use pirn_tool::CallContext;
+use tokio_util::sync::CancellationToken;
+
+use crate::arguments::{ABORTED, Outcome};
+
+/// Tells blocking work whether to go on.
+#[derive(Debug, Clone)]
+pub(crate) struct Stop(CancellationToken);
+
+impl Stop {
+    /// Fails when the call was stopped.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        if self.is_set() { Err(ABORTED.to_owned()) } else { Ok(()) }
+    }
+
+    /// Whether the call was stopped.
+    pub(crate) fn is_set(&self) -> bool {
+        self.0.is_cancelled()
+    }
+}
+
+/// Runs `work` on a thread for blocking work and waits for it. The work is responsible for looking at [`Stop`] often enough;
+/// it is never left behind, so that a caller knows that nothing happens after the answer.
+pub(crate) async fn run<F>(context: &CallContext, work: F) -> Outcome
+where
+    F: FnOnce(&Stop) -> Outcome + Send + 'static,
+{
+    let stop = Stop(context.cancel.clone());
+    stop.check()?;
+    match tokio::task::spawn_blocking(move || work(&stop)).await {
+        Ok(outcome) => outcome,
+        Err(error) => Err(format!("The tool stopped early, which is a bug in it: {error}")),
+    }
+}

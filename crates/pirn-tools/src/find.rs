@@ -1,0 +1,150 @@
+//! `find`: files and folders by name.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use globset::{GlobBuilder, GlobMatcher};
+use ignore::overrides::Override;
+use pirn_tool::{Effects, Tool, ToolResult, ToolSpec};
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::arguments::{Outcome, typed_tool};
+use crate::blocking::{self, Stop};
+use crate::limits::keep_head_lines;
+use crate::ls::{append_notices, limit_or, read_only};
+use crate::options::ToolsOptions;
+use crate::{paths, walk};
+
+/// Results shown when the call names no limit.
+const LIMIT_DEFAULT: usize = 1_000;
+
+#[derive(Debug, Deserialize)]
+struct Arguments {
+    pattern: String,
+    path: Option<String>,
+    limit: Option<i64>,
+}
+
+/// `find {pattern, path?, limit?}`: finds files and folders by a glob pattern.
+pub fn find(options: Arc<ToolsOptions>) -> Tool {
+    let spec = ToolSpec::new(
+        "find",
+        format!(
+            "Find files and folders by glob pattern, hidden ones included, ignored ones (.gitignore) left out. Results are \
+             relative to the searched folder, sorted; at most {LIMIT_DEFAULT} unless a limit is given, and at most 50KB."
+        ),
+    )
+    .input_schema(json!({
+        "type": "object",
+        "properties": {
+            "pattern": {
+                "type": "string",
+                "description": "Glob such as '*.ts' (any depth), 'src/*.ts' (that folder only) or '**/src/*.ts'"
+            },
+            "path": {"type": "string", "description": "The folder to search (default: the working directory)"},
+            "limit": {"type": "integer", "description": "Most results (default: 1000)"}
+        },
+        "required": ["pattern"]
+    }))
+    .effects(Effects::READ)
+    .annotations(read_only());
+    typed_tool(spec, options, |arguments: Arguments, options, context| async move {
+        blocking::run(&context, move |stop| search(&arguments, &options, stop)).await
+    })
+}
+
+/// What a pattern is compared with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Subject {
+    Name,
+    RelativePath,
+    AbsolutePath,
+}
+
+struct Pattern {
+    matcher: GlobMatcher,
+    subject: Subject,
+    folders_only: bool,
+}
+
+impl Pattern {
+    fn parse(pattern: &str) -> Result<Self, String> {
+        let pattern = pattern.strip_prefix("./").unwrap_or(pattern);
+        let trimmed = pattern.strip_suffix('/').filter(|rest| !rest.is_empty());
+        let glob = trimmed.unwrap_or(pattern);
+        let subject = if Path::new(glob).is_absolute() {
+            Subject::AbsolutePath
+        } else if glob.contains('/') {
+            Subject::RelativePath
+        } else {
+            Subject::Name
+        };
+        let matcher = GlobBuilder::new(glob)
+            .literal_separator(true)
+            // As people type: lower case finds everything, a capital letter is meant.
+            .case_insensitive(!glob.chars().any(char::is_uppercase))
+            .build()
+            .map_err(|error| format!("Invalid pattern: {error}"))?
+            .compile_matcher();
+        Ok(Self { matcher, subject, folders_only: trimmed.is_some() })
+    }
+
+    fn matches(&self, path: &Path, root: &Path, is_folder: bool) -> bool {
+        if self.folders_only && !is_folder {
+            return false;
+        }
+        match self.subject {
+            Subject::Name => path.file_name().is_some_and(|name| self.matcher.is_match(name)),
+            Subject::RelativePath => self.matcher.is_match(path.strip_prefix(root).unwrap_or(path)),
+            Subject::AbsolutePath => self.matcher.is_match(path),
+        }
+    }
+}
+
+fn search(arguments: &Arguments, options: &ToolsOptions, stop: &Stop) -> Outcome {
+    let limit = limit_or(arguments.limit, LIMIT_DEFAULT);
+    let pattern = Pattern::parse(&arguments.pattern)?;
+    let root = walk::search_root(arguments.path.as_deref(), options)?;
+    if !root.is_dir() {
+        return Err(format!("Not a directory: {}", root.display()));
+    }
+    let mut lines = Vec::new();
+    let mut bytes = 0;
+    let mut limit_reached = false;
+    for entry in walk::walk(&root, options, Override::empty()) {
+        stop.check()?;
+        let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
+        if entry.depth() == 0 || !pattern.matches(entry.path(), &root, is_folder) {
+            continue;
+        }
+        // One more than is shown, to know whether there is more.
+        if lines.len() == limit {
+            limit_reached = true;
+            break;
+        }
+        let mut line = paths::relative_display(entry.path(), &root);
+        if is_folder {
+            line.push('/');
+        }
+        bytes += line.len() + 1;
+        lines.push(line);
+        if bytes > crate::limits::BYTES_MAX + 1 {
+            break;
+        }
+    }
+    if lines.is_empty() {
+        return Ok(ToolResult::text("No files found matching pattern"));
+    }
+    let (mut text, cut) = keep_head_lines(&lines);
+    let mut notices = Vec::new();
+    if limit_reached {
+        let more = limit.saturating_mul(2);
+        notices.push(format!("{limit} results limit reached. Use limit={more} for more, or refine pattern"));
+    }
+    if cut {
+        notices.push("50.0KB limit reached".to_owned());
+    }
+    append_notices(&mut text, &notices);
+    Ok(ToolResult::text(text))
+}

@@ -1,0 +1,97 @@
+//! `grep`: file contents by pattern, on ripgrep's own crates.
+
+mod collect;
+mod merge;
+mod search;
+
+use std::sync::Arc;
+
+use grep_regex::{RegexMatcher, RegexMatcherBuilder};
+use pirn_tool::{Effects, Tool, ToolResult, ToolSpec};
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::arguments::{Outcome, typed_tool};
+use crate::blocking::{self, Stop};
+use crate::ls::{limit_or, read_only};
+use crate::options::ToolsOptions;
+use crate::walk;
+
+use search::Search;
+
+/// Matches shown when the call names no limit.
+const LIMIT_DEFAULT: usize = 100;
+
+/// The most lines of context around a match; more would not fit a result anyway.
+const CONTEXT_LINES_MAX: i64 = 1_000;
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Arguments {
+    pattern: String,
+    path: Option<String>,
+    glob: Option<String>,
+    #[serde(default)]
+    ignore_case: Option<bool>,
+    literal: Option<bool>,
+    context: Option<i64>,
+    limit: Option<i64>,
+}
+
+/// `grep {pattern, path?, glob?, ignoreCase?, literal?, context?, limit?}`: searches file contents.
+pub fn grep(options: Arc<ToolsOptions>) -> Tool {
+    let spec = ToolSpec::new(
+        "grep",
+        format!(
+            "Search file contents for a pattern. Shows matching lines with paths and line numbers, sorted by path; hidden files \
+             are searched, ignored (.gitignore) and binary ones are not. At most {LIMIT_DEFAULT} matches unless a limit is \
+             given, and at most 50KB; long lines are cut at 500 characters."
+        ),
+    )
+    .input_schema(json!({
+        "type": "object",
+        "properties": {
+            "pattern": {"type": "string", "description": "Regular expression, or literal text with literal: true"},
+            "path": {"type": "string", "description": "Folder or file to search (default: the working directory)"},
+            "glob": {"type": "string", "description": "Only files that match, e.g. '*.ts' or '**/*.spec.ts'"},
+            "ignoreCase": {"type": "boolean", "description": "Ignore case (default: false)"},
+            "literal": {"type": "boolean", "description": "Take the pattern literally (default: false)"},
+            "context": {"type": "integer", "description": "Lines to show before and after each match (default: 0)"},
+            "limit": {"type": "integer", "description": "Most matches (default: 100)"}
+        },
+        "required": ["pattern"]
+    }))
+    .effects(Effects::READ)
+    .annotations(read_only());
+    typed_tool(spec, options, |arguments: Arguments, options, context| async move {
+        blocking::run(&context, move |stop| run(&arguments, &options, stop)).await
+    })
+}
+
+fn run(arguments: &Arguments, options: &ToolsOptions, stop: &Stop) -> Outcome {
+    let root = walk::search_root(arguments.path.as_deref(), options)?;
+    let search = Search {
+        matcher: matcher(arguments)?,
+        context: usize::try_from(arguments.context.unwrap_or(0).clamp(0, CONTEXT_LINES_MAX)).unwrap_or(0),
+        limit: limit_or(arguments.limit, LIMIT_DEFAULT),
+    };
+    let found = if root.is_dir() {
+        let globs = walk::globs(&root, arguments.glob.as_deref())?;
+        search.folder(&root, walk::walk(&root, options, globs), stop)
+    } else {
+        search.file(&root, stop)?
+    };
+    stop.check()?;
+    Ok(ToolResult::text(found.into_text()))
+}
+
+fn matcher(arguments: &Arguments) -> Result<RegexMatcher, String> {
+    RegexMatcherBuilder::new()
+        .multi_line(true)
+        .unicode(true)
+        .case_insensitive(arguments.ignore_case.unwrap_or(false))
+        .fixed_strings(arguments.literal.unwrap_or(false))
+        .line_terminator(Some(b'\n'))
+        .build(&arguments.pattern)
+        .map_err(|error| error.to_string())
+}

@@ -1,0 +1,102 @@
+//! The hits of one file.
+
+use std::io;
+
+use grep_searcher::{Searcher, Sink, SinkContext, SinkMatch};
+
+use crate::limits::BYTES_MAX;
+
+/// Characters shown of a line; longer ones are minified code or data, of which a model needs no more.
+const LINE_CHARS_MAX: usize = 500;
+
+/// Whether a line matched or stands beside one that did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum HitKind {
+    Match,
+    Context,
+}
+
+/// One line to show.
+#[derive(Debug)]
+pub(super) struct Hit {
+    pub(super) kind: HitKind,
+    pub(super) line_number: u64,
+    /// Without its line end, cut to [`LINE_CHARS_MAX`].
+    pub(super) text: String,
+    pub(super) is_cut: bool,
+}
+
+/// The hits of one file, in order. Enough of them for every way the merged result can be cut, not more.
+#[derive(Debug, Default)]
+pub(super) struct FileHits {
+    /// Relative to the searched folder.
+    pub(super) path: String,
+    pub(super) hits: Vec<Hit>,
+    /// Whether a line was too long to hold, so that the file was not searched to its end.
+    pub(super) gave_up: bool,
+}
+
+impl FileHits {
+    /// Roughly what the hits take in memory.
+    pub(super) fn bytes(&self) -> usize {
+        self.hits.iter().map(|hit| hit.text.len() + size_of::<Hit>()).sum()
+    }
+}
+
+/// Takes the hits of one file from the searcher.
+pub(super) struct Collector {
+    pub(super) hits: Vec<Hit>,
+    limit: usize,
+    context: u64,
+    matches: usize,
+    /// The line of the last match within the limit.
+    limit_line: u64,
+    bytes: usize,
+}
+
+impl Collector {
+    pub(super) fn new(limit: usize, context: usize) -> Self {
+        Self { hits: Vec::new(), limit, context: context as u64, matches: 0, limit_line: 0, bytes: 0 }
+    }
+
+    fn push(&mut self, kind: HitKind, line_number: u64, bytes: &[u8]) {
+        let (text, is_cut) = shown_line(bytes);
+        self.bytes += text.len();
+        self.hits.push(Hit { kind, line_number, text, is_cut });
+    }
+}
+
+impl Sink for Collector {
+    type Error = io::Error;
+
+    fn matched(&mut self, _searcher: &Searcher, found: &SinkMatch<'_>) -> io::Result<bool> {
+        let line_number = found.line_number().unwrap_or(0);
+        self.push(HitKind::Match, line_number, found.bytes());
+        self.matches += 1;
+        if self.matches <= self.limit {
+            self.limit_line = line_number;
+        }
+        // A match after the limit may still be shown as context of the last one; the first that is not ends the search.
+        let is_past = self.matches > self.limit && line_number > self.limit_line + self.context;
+        Ok(!is_past && self.bytes <= BYTES_MAX)
+    }
+
+    fn context(&mut self, _searcher: &Searcher, beside: &SinkContext<'_>) -> io::Result<bool> {
+        self.push(HitKind::Context, beside.line_number().unwrap_or(0), beside.bytes());
+        Ok(self.bytes <= BYTES_MAX)
+    }
+}
+
+/// A line as it is shown, and whether it was cut.
+fn shown_line(bytes: &[u8]) -> (String, bool) {
+    /// A character takes at most four bytes, so the rest of a gigantic line need not be decoded.
+    const BYTES_ENOUGH: usize = (LINE_CHARS_MAX + 1) * 4;
+    let bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes);
+    let bytes = bytes.strip_suffix(b"\r").unwrap_or(bytes);
+    let enough = bytes.get(..BYTES_ENOUGH).unwrap_or(bytes);
+    let mut text = String::from_utf8_lossy(enough).into_owned();
+    let Some((at, _)) = text.char_indices().nth(LINE_CHARS_MAX) else { return (text, false) };
+    text.truncate(at);
+    text.push_str("... [truncated]");
+    (text, true)
+}

@@ -1,0 +1,61 @@
+//! What the tools are told about their surroundings.
+
+use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
+
+/// What the tools are told about their surroundings; they read neither the process environment nor the home directory.
+#[derive(Debug, Clone)]
+pub struct ToolsOptions {
+    /// Where relative paths start and commands run.
+    pub cwd: PathBuf,
+    /// The whole environment of commands.
+    pub environment: Vec<(OsString, OsString)>,
+    /// The shell of `bash`; without one `/bin/bash`, then `bash` and `sh` on the `PATH` of `environment`.
+    pub shell: Option<PathBuf>,
+    /// A line that runs before every command.
+    pub shell_command_prefix: Option<String>,
+    /// Where whole outputs of commands are kept.
+    pub temp_dir: PathBuf,
+    /// What `~` stands for.
+    pub home: Option<PathBuf>,
+    /// How large images may be.
+    pub image_limits: ImageLimits,
+}
+
+/// The largest image `read` gives to a model; larger ones are scaled down.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ImageLimits {
+    /// Pixels across.
+    pub width_px: u32,
+    /// Pixels down.
+    pub height_px: u32,
+    /// Bytes after base64 encoding.
+    pub base64_bytes: usize,
+}
+
+impl Default for ImageLimits {
+    /// What the large vendors accept without scaling the image themselves.
+    fn default() -> Self {
+        Self { width_px: 2_000, height_px: 2_000, base64_bytes: 4_608 * 1_024 }
+    }
+}
+
+impl ToolsOptions {
+    /// Options for working in `cwd`, with an empty environment, no home directory, and `temp_dir` for whole outputs.
+    pub fn new(cwd: impl Into<PathBuf>, temp_dir: impl Into<PathBuf>) -> Self {
+        Self {
+            cwd: cwd.into(),
+            environment: Vec::new(),
+            shell: None,
+            shell_command_prefix: None,
+            temp_dir: temp_dir.into(),
+            home: None,
+            image_limits: ImageLimits::default(),
+        }
+    }
+
+    /// The value of a variable of the commands' environment.
+    pub(crate) fn variable(&self, name: &str) -> Option<&OsStr> {
+        self.environment.iter().rev().find(|(known, _)| known == name).map(|(_, value)| value.as_os_str())
+    }
+}

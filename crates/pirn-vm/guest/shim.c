@@ -1,0 +1,503 @@
+/* The guest side of Pirn's VM: one QuickJS context, a table of open calls, and the few entries the host uses.
+ *
+ * The engine is included as source, so that the shim can reach what its public header hides: the random state, the
+ * frames of the running script, and the flag that marks built-ins (added by the edits in build/engine.rs).
+ *
+ * The host is the only reader of what leaves here and treats every pointer and length as hostile. */
+#include "quickjs.c"
+
+#define IMPORT(name) __attribute__((import_module("pirn"), import_name(#name)))
+#define EXPORT(name) __attribute__((export_name(#name)))
+
+/* Kinds of host_call. */
+enum { CALL_TOOL = 0, CALL_GLOBAL = 1, CALL_TIMER_SET = 2, CALL_TIMER_CLEAR = 3 };
+/* Kinds of host_output that the shim itself sends; the prelude sends the others. */
+enum { OUTPUT_ERROR = 7, OUTPUT_STOP = 10 };
+/* Kinds of an entry in the batch given to vm_run. */
+enum { ENTRY_START = 0, ENTRY_RESOLVE = 1, ENTRY_RESOLVE_UNDEFINED = 2, ENTRY_REJECT = 3, ENTRY_TIMER = 4 };
+/* Results of vm_run. */
+enum { RUN_WAITING = 0, RUN_FINISHED = 1, RUN_INTERRUPTED = 2, RUN_FATAL = 3 };
+
+IMPORT(host_call)
+void host_call(int32_t kind, int32_t id, const char *first, size_t first_length, const char *second, size_t second_length);
+IMPORT(host_output) void host_output(int32_t kind, const char *bytes, size_t length);
+IMPORT(host_clock) int64_t host_clock(int32_t clock_id);
+IMPORT(host_random) int64_t host_random(void);
+
+/* wasi-libc would import these from the host; giving them a body here leaves the module with our four imports. */
+int32_t __imported_wasi_snapshot_preview1_clock_time_get(int32_t id, int64_t precision, int32_t result)
+{
+    (void)precision;
+    *(int64_t *)(uintptr_t)result = host_clock(id);
+    return 0;
+}
+int32_t __imported_wasi_snapshot_preview1_fd_close(int32_t fd) { (void)fd; return 8; }
+int32_t __imported_wasi_snapshot_preview1_fd_fdstat_get(int32_t fd, int32_t result) { (void)fd; (void)result; return 8; }
+int32_t __imported_wasi_snapshot_preview1_fd_seek(int32_t fd, int64_t offset, int32_t whence, int32_t result)
+{
+    (void)fd; (void)offset; (void)whence; (void)result;
+    return 8;
+}
+int32_t __imported_wasi_snapshot_preview1_fd_write(int32_t fd, int32_t vectors, int32_t count, int32_t result)
+{
+    (void)fd; (void)vectors; (void)count; (void)result;
+    return 8;
+}
+_Noreturn void __imported_wasi_snapshot_preview1_proc_exit(int32_t code) { (void)code; __builtin_trap(); }
+
+/* An open call: how to settle its promise, and where in the script it was made. */
+typedef struct {
+    JSValue resolve, reject;
+    JSValue caller;       /* the script's function that made the call, or undefined */
+    uint32_t caller_pc;
+    int32_t next_free;    /* index of the next free slot, or -1 */
+    bool used;
+} Slot;
+
+static JSRuntime *runtime;
+static JSContext *context;
+static Slot *slots;
+static int32_t slot_count, free_slot = -1;
+static JSAtom script_file;
+static JSValue hook_start, hook_error, hook_timer;
+static int32_t report_exception(int32_t outcome);
+static bool finished;
+static volatile int32_t interrupt_flag;
+static char *buffer;
+static uint32_t buffer_capacity;
+
+static int on_interrupt(JSRuntime *rt, void *opaque)
+{
+    (void)rt; (void)opaque;
+    return interrupt_flag != 0;
+}
+
+/* The innermost frame that belongs to the script, for errors of calls that fail later. */
+static void remember_caller(JSContext *ctx, Slot *slot)
+{
+    slot->caller = JS_UNDEFINED;
+    for (JSStackFrame *frame = ctx->rt->current_stack_frame; frame; frame = frame->prev_frame) {
+        JSObject *function = JS_VALUE_GET_OBJ(frame->cur_func);
+        if (!js_class_has_bytecode(function->class_id))
+            continue;
+        JSFunctionBytecode *code = function->u.func.function_bytecode;
+        if (code->filename == script_file && frame->cur_pc) {
+            slot->caller = js_dup(frame->cur_func);
+            slot->caller_pc = frame->cur_pc - code->byte_code_buf - 1;
+            return;
+        }
+    }
+}
+
+static int32_t take_slot(JSContext *ctx)
+{
+    if (free_slot < 0) {
+        int32_t count = slot_count ? slot_count * 2 : 16;
+        Slot *grown = js_realloc(ctx, slots, (size_t)count * sizeof(Slot));
+        if (!grown)
+            return -1;
+        slots = grown;
+        for (int32_t i = count - 1; i >= slot_count; i--) {
+            slots[i].used = false;
+            slots[i].next_free = free_slot;
+            free_slot = i;
+        }
+        slot_count = count;
+    }
+    int32_t id = free_slot;
+    free_slot = slots[id].next_free;
+    slots[id].used = true;
+    return id;
+}
+
+static void release_slot(JSContext *ctx, int32_t id)
+{
+    Slot *slot = &slots[id];
+    JS_FreeValue(ctx, slot->resolve);
+    JS_FreeValue(ctx, slot->reject);
+    JS_FreeValue(ctx, slot->caller);
+    slot->used = false;
+    slot->next_free = free_slot;
+    free_slot = id;
+}
+
+/* call(kind, name, argumentsJson | undefined) -> promise */
+static JSValue native_call(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
+{
+    (void)self; (void)argc;
+    int32_t kind;
+    if (JS_ToInt32(ctx, &kind, argv[0]))
+        return JS_EXCEPTION;
+    JSValue settle[2];
+    JSValue promise = JS_NewPromiseCapability(ctx, settle);
+    if (JS_IsException(promise))
+        return promise;
+    int32_t id = take_slot(ctx);
+    if (id < 0) {
+        JS_FreeValue(ctx, settle[0]);
+        JS_FreeValue(ctx, settle[1]);
+        JS_FreeValue(ctx, promise);
+        return JS_EXCEPTION;
+    }
+    Slot *slot = &slots[id];
+    slot->resolve = settle[0];
+    slot->reject = settle[1];
+    remember_caller(ctx, slot);
+    size_t name_length = 0, arguments_length = 0;
+    const char *name = JS_ToCStringLen(ctx, &name_length, argv[1]);
+    const char *arguments = NULL;
+    bool has_arguments = !JS_IsUndefined(argv[2]);
+    if (name && has_arguments)
+        arguments = JS_ToCStringLen(ctx, &arguments_length, argv[2]);
+    if (!name || (has_arguments && !arguments)) {
+        JS_FreeCString(ctx, name);
+        release_slot(ctx, id);
+        JS_FreeValue(ctx, promise);
+        return JS_EXCEPTION;
+    }
+    host_call(kind, id, name, name_length, arguments, arguments_length);
+    JS_FreeCString(ctx, name);
+    JS_FreeCString(ctx, arguments);
+    return promise;
+}
+
+/* timer(CALL_TIMER_SET | CALL_TIMER_CLEAR, id, delayMs) */
+static JSValue native_timer(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
+{
+    (void)self; (void)argc;
+    int32_t kind, id;
+    uint32_t delay;
+    if (JS_ToInt32(ctx, &kind, argv[0]) || JS_ToInt32(ctx, &id, argv[1]) || JS_ToUint32(ctx, &delay, argv[2]))
+        return JS_EXCEPTION;
+    host_call(kind, id, (const char *)(uintptr_t)delay, 0, NULL, 0);
+    return JS_UNDEFINED;
+}
+
+/* output(kind, string) */
+static JSValue native_output(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
+{
+    (void)self; (void)argc;
+    int32_t kind;
+    if (JS_ToInt32(ctx, &kind, argv[0]))
+        return JS_EXCEPTION;
+    size_t length;
+    const char *bytes = JS_ToCStringLen(ctx, &length, argv[1]);
+    if (!bytes)
+        return JS_EXCEPTION;
+    host_output(kind, bytes, length);
+    JS_FreeCString(ctx, bytes);
+    return JS_UNDEFINED;
+}
+
+/* finish(): the script is over once the current job returns. */
+static JSValue native_finish(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
+{
+    (void)ctx; (void)self; (void)argc; (void)argv;
+    finished = true;
+    return JS_UNDEFINED;
+}
+
+/* stop(): the script is over now; the host unwinds the guest, so nothing in here runs again. */
+static JSValue native_stop(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
+{
+    (void)ctx; (void)self; (void)argc; (void)argv;
+    host_output(OUTPUT_STOP, NULL, 0);
+    __builtin_trap();
+}
+
+/* freeze(object): frozen, and without the override mistake for objects that inherit from it. */
+static JSValue native_freeze(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
+{
+    (void)self; (void)argc;
+    if (JS_FreezeObject(ctx, argv[0]) < 0)
+        return JS_EXCEPTION;
+    JS_VALUE_GET_OBJ(argv[0])->is_builtin = 1;
+    return JS_UNDEFINED;
+}
+
+/* A VM's own randomness: the image would give every script the same. */
+static void reseed(JSContext *ctx)
+{
+    ctx->random_state = (uint64_t)host_random();
+    if (ctx->random_state == 0)
+        ctx->random_state = 1;
+}
+
+/* Dynamic import has nothing to load; the message says what to do instead. */
+static JSModuleDef *load_module(JSContext *ctx, const char *name, void *opaque)
+{
+    (void)opaque;
+    JS_ThrowReferenceError(ctx, "cannot import \"%s\": scripts have no modules; call tools.<name>(args) instead", name);
+    return NULL;
+}
+
+static char *normalize_module(JSContext *ctx, const char *base, const char *name, void *opaque)
+{
+    (void)base; (void)opaque;
+    return js_strdup(ctx, name);
+}
+
+static void define_native(JSValueConst object, const char *name, JSCFunction *function, int length)
+{
+    JS_SetPropertyStr(context, object, name, JS_NewCFunction(context, function, name, length));
+}
+
+extern const char prelude_source[];
+extern const unsigned prelude_length;
+
+/* Says what went wrong while the image was made, and ends the build. */
+static _Noreturn void build_failed(void)
+{
+    report_exception(RUN_FATAL);
+    __builtin_trap();
+}
+
+/* Runs once, at build time: what it leaves in memory is the image every VM starts from. */
+EXPORT(vm_build) void vm_build(void)
+{
+    runtime = JS_NewRuntime();
+    JS_SetMaxStackSize(runtime, 1 << 20);
+    JS_SetInterruptHandler(runtime, on_interrupt, NULL);
+    JS_SetModuleLoaderFunc(runtime, normalize_module, load_module, NULL);
+    context = JS_NewContext(runtime);
+    JSValue prelude = JS_Eval(context, prelude_source, prelude_length, "pirn:prelude", JS_EVAL_TYPE_GLOBAL);
+    if (JS_IsException(prelude))
+        build_failed();
+    JSValue native = JS_NewObject(context);
+    define_native(native, "call", native_call, 3);
+    define_native(native, "timer", native_timer, 3);
+    define_native(native, "output", native_output, 2);
+    define_native(native, "finish", native_finish, 0);
+    define_native(native, "stop", native_stop, 0);
+    define_native(native, "freeze", native_freeze, 1);
+    JSValue hooks = JS_Call(context, prelude, JS_UNDEFINED, 1, (JSValueConst *)&native);
+    JS_FreeValue(context, native);
+    JS_FreeValue(context, prelude);
+    if (JS_IsException(hooks))
+        build_failed();
+    hook_start = JS_GetPropertyStr(context, hooks, "start");
+    hook_error = JS_GetPropertyStr(context, hooks, "makeError");
+    hook_timer = JS_GetPropertyStr(context, hooks, "fireTimer");
+    JS_FreeValue(context, hooks);
+    JS_RunGC(runtime);
+}
+
+/* Where the host writes a non-zero word to stop the script with a stack trace. */
+EXPORT(vm_interrupt_address) uint32_t vm_interrupt_address(void) { return (uint32_t)(uintptr_t)&interrupt_flag; }
+
+/* Limits of a fresh or restored VM. The heap limit counts what the script allocates, beyond the image. */
+EXPORT(vm_limits) void vm_limits(uint32_t heap_bytes, uint32_t stack_bytes, int32_t fresh)
+{
+    static size_t image_bytes;
+    if (fresh) {
+        image_bytes = runtime->malloc_state.malloc_size;
+        reseed(context);
+    }
+    JS_SetMemoryLimit(runtime, heap_bytes ? image_bytes + heap_bytes : 0);
+    JS_SetMaxStackSize(runtime, stack_bytes);
+    JS_UpdateStackTop(runtime);
+}
+
+/* A buffer of at least `length` bytes for the next vm_run, or 0 when memory is out. */
+EXPORT(vm_buffer) char *vm_buffer(uint32_t length)
+{
+    if (length > buffer_capacity) {
+        free(buffer);
+        buffer = malloc(length);
+        buffer_capacity = buffer ? length : 0;
+    }
+    return buffer;
+}
+
+/* Frees a buffer that one large result made large. */
+static void trim_buffer(void)
+{
+    if (buffer_capacity > 256 * 1024) {
+        free(buffer);
+        buffer = NULL;
+        buffer_capacity = 0;
+    }
+}
+
+static void put_json_string(DynBuf *out, const char *text)
+{
+    dbuf_putc(out, '"');
+    for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
+        if (*c == '"' || *c == '\\')
+            dbuf_printf(out, "\\%c", *c);
+        else if (*c < 0x20)
+            dbuf_printf(out, "\\u%04x", *c);
+        else
+            dbuf_putc(out, *c);
+    }
+    dbuf_putc(out, '"');
+}
+
+/* Reports the pending exception without running any script code. */
+static int32_t report_exception(int32_t outcome)
+{
+    JSValue error = JS_GetException(context);
+    bool is_interrupt = JS_IsUncatchableError(error);
+    interrupt_flag = 0;
+    JS_SetMemoryLimit(runtime, 0);
+    DynBuf out;
+    dbuf_init(&out);
+    if (JS_IsNull(error) || JS_IsUninitialized(error)) {
+        /* The engine could not even allocate the error. */
+        dbuf_printf(&out, "{\"name\":\"InternalError\",\"message\":\"out of memory\"}");
+    } else {
+        const char *fields[] = { "name", "message", "stack" };
+        dbuf_putc(&out, '{');
+        bool first = true;
+        for (int i = 0; i < 3; i++) {
+            JSValue value = JS_IsObject(error) && JS_VALUE_GET_OBJ(error)->class_id == JS_CLASS_ERROR
+                ? JS_GetPropertyStr(context, error, fields[i]) : JS_UNDEFINED;
+            const char *text = JS_IsString(value) ? JS_ToCString(context, value) : NULL;
+            if (text) {
+                dbuf_printf(&out, "%s\"%s\":", first ? "" : ",", fields[i]);
+                put_json_string(&out, text);
+                first = false;
+                JS_FreeCString(context, text);
+            }
+            JS_FreeValue(context, value);
+        }
+        dbuf_putc(&out, '}');
+    }
+    host_output(OUTPUT_ERROR, (const char *)out.buf, out.size);
+    return is_interrupt ? RUN_INTERRUPTED : outcome;
+}
+
+static uint32_t read_word(const char *at)
+{
+    uint32_t word;
+    memcpy(&word, at, sizeof word);
+    return word;
+}
+
+/* "tools.name (file:line:column)" of the place a call was made, or undefined. */
+static JSValue call_site(const Slot *slot)
+{
+    if (JS_IsUndefined(slot->caller))
+        return JS_UNDEFINED;
+    JSFunctionBytecode *code = JS_VALUE_GET_OBJ(slot->caller)->u.func.function_bytecode;
+    int column, line = find_line_num(context, code, slot->caller_pc, &column);
+    const char *file = JS_AtomToCString(context, script_file);
+    char text[512];
+    snprintf(text, sizeof text, "%s:%d:%d", file ? file : "script", line, column);
+    JS_FreeCString(context, file);
+    return JS_NewString(context, text);
+}
+
+/* Applies one entry. Returns 0, or -1 with an exception pending. */
+static int apply_entry(uint32_t kind, uint32_t id, const char *bytes, uint32_t length)
+{
+    JSValue result;
+    if (kind == ENTRY_START) {
+        /* bytes: file name length, file name, config length, config, source (each NUL-terminated). */
+        uint32_t file_length = read_word(bytes);
+        const char *file = bytes + 4;
+        uint32_t config_length = read_word(file + file_length + 1);
+        const char *config = file + file_length + 1 + 4;
+        const char *source = config + config_length + 1;
+        script_file = JS_NewAtom(context, file);
+        JSValue settings = JS_ParseJSON(context, config, config_length, "<config>");
+        if (JS_IsException(settings))
+            return -1;
+        JSEvalOptions options = {
+            .version = JS_EVAL_OPTIONS_VERSION, .eval_flags = JS_EVAL_TYPE_GLOBAL, .filename = file,
+            .line_num = (int)id, /* the wrapper's own line comes before the script's first */
+        };
+        JSValue function = JS_Eval2(context, source, length - (uint32_t)(source - bytes), &options);
+        JSValue failure = JS_UNDEFINED;
+        if (JS_IsException(function)) {
+            failure = JS_GetException(context);
+            if (JS_IsUncatchableError(failure) || JS_IsNull(failure)) {
+                JS_Throw(context, failure);
+                return -1;
+            }
+            function = JS_UNDEFINED;
+        }
+        JSValueConst arguments[] = { settings, function, failure };
+        result = JS_Call(context, hook_start, JS_UNDEFINED, 3, arguments);
+        JS_FreeValue(context, settings);
+        JS_FreeValue(context, function);
+        JS_FreeValue(context, failure);
+    } else if (kind == ENTRY_TIMER) {
+        JSValue timer = JS_NewInt32(context, (int32_t)id);
+        result = JS_Call(context, hook_timer, JS_UNDEFINED, 1, (JSValueConst *)&timer);
+    } else {
+        if (id >= (uint32_t)slot_count || !slots[id].used)
+            return 0;
+        JSValue value = JS_UNDEFINED;
+        if (kind != ENTRY_RESOLVE_UNDEFINED)
+            value = JS_ParseJSON(context, bytes, length, "<result>");
+        bool rejects = kind == ENTRY_REJECT;
+        if (rejects && !JS_IsException(value)) {
+            JSValue site = call_site(&slots[id]);
+            JSValueConst arguments[] = { value, site };
+            JSValue error = JS_Call(context, hook_error, JS_UNDEFINED, 2, arguments);
+            JS_FreeValue(context, value);
+            JS_FreeValue(context, site);
+            value = error;
+        }
+        if (JS_IsException(value)) {
+            value = JS_GetException(context);
+            if (JS_IsUncatchableError(value)) {
+                JS_Throw(context, value);
+                return -1;
+            }
+            rejects = true;
+        }
+        JSValue settle = js_dup(rejects ? slots[id].reject : slots[id].resolve);
+        release_slot(context, (int32_t)id);
+        result = JS_Call(context, settle, JS_UNDEFINED, 1, (JSValueConst *)&value);
+        JS_FreeValue(context, settle);
+        JS_FreeValue(context, value);
+    }
+    if (JS_IsException(result))
+        return -1;
+    JS_FreeValue(context, result);
+    return 0;
+}
+
+/* Runs promise jobs until none is left. Looks at the flag between jobs, since short jobs poll it too rarely. */
+static int32_t run_jobs(void)
+{
+    JSContext *job_context;
+    while (!finished) {
+        if (interrupt_flag) {
+            JS_ThrowInterrupted(context);
+            return report_exception(RUN_INTERRUPTED);
+        }
+        int ran = JS_ExecutePendingJob(runtime, &job_context);
+        if (ran == 0)
+            break;
+        if (ran < 0)
+            return report_exception(RUN_FATAL);
+    }
+    return finished ? RUN_FINISHED : RUN_WAITING;
+}
+
+/* Applies a batch of entries in order, running all jobs after each, so that batching cannot be observed.
+ * Entry: kind, id, length (u32 each, little-endian), then the bytes, a NUL, and padding to four bytes. */
+EXPORT(vm_run) int32_t vm_run(uint32_t length)
+{
+    JS_UpdateStackTop(runtime);
+    const char *at = buffer, *end = buffer + length;
+    int32_t outcome = RUN_WAITING;
+    while (outcome == RUN_WAITING && end - at >= 12) {
+        uint32_t kind = read_word(at), id = read_word(at + 4), size = read_word(at + 8);
+        const char *bytes = at + 12;
+        if ((uint32_t)(end - bytes) < size)
+            break;
+        if (apply_entry(kind, id, bytes, size))
+            return report_exception(RUN_FATAL);
+        outcome = run_jobs();
+        at = bytes + ((size + 1 + 3) & ~3u);
+    }
+    trim_buffer();
+    return outcome;
+}
+
+/* Bytes in use by the script's heap. */
+EXPORT(vm_heap_bytes) uint32_t vm_heap_bytes(void) { return (uint32_t)runtime->malloc_state.malloc_size; }

@@ -1,0 +1,140 @@
+//! What leaves a VM while a script runs, and how a script ends.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::text::{JsString, JsonText};
+
+/// The number of an open call; reused once the call is settled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct CallId(pub(crate) u32);
+
+impl CallId {
+    /// The number itself, for records.
+    pub fn as_u32(self) -> u32 {
+        self.0
+    }
+}
+
+/// What a script called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum CallTarget {
+    /// A member of `tools`.
+    Tool,
+    /// A global function.
+    Global,
+}
+
+/// Something a script did, in the order it did it.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Event {
+    /// It called the host; settle the call with [`crate::Vm::settle`].
+    Call {
+        /// The open call.
+        id: CallId,
+        /// Tool or global.
+        target: CallTarget,
+        /// The tool's own name.
+        name: String,
+        /// The argument as JSON; `None` for `undefined`.
+        arguments: Option<JsonText>,
+    },
+    /// It showed something.
+    Output(Output),
+    /// It sent a message while it goes on.
+    Notify(JsString),
+    /// It handed over the output so far.
+    Yield,
+}
+
+/// One item of output.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Output {
+    /// `text(v)`.
+    Text(JsString),
+    /// A line of `console`.
+    Console(JsString),
+    /// `image(v)`: checked base64, and the type that its first bytes show.
+    Image {
+        /// The bytes as base64.
+        data: String,
+        /// The media type.
+        mime_type: String,
+        /// `auto`, `low`, `high` or `original`, where the script said so.
+        detail: Option<String>,
+    },
+    /// `audio(v)`.
+    Audio {
+        /// The bytes as base64.
+        data: String,
+        /// The media type.
+        mime_type: String,
+    },
+}
+
+/// How a script ended.
+#[derive(Debug, Clone, PartialEq)]
+pub enum End {
+    /// It returned; `None` is `undefined`. Also after `exit()`.
+    Returned(Option<JsonText>),
+    /// It threw.
+    Failed(Failure),
+    /// It was stopped; the failure says where it was, when that is known.
+    Stopped(StopReason, Option<Failure>),
+    /// Memory ended where no script error could be made.
+    OutOfMemory(String),
+    /// The engine inside gave up: its stack ended where no script error could be made, or it broke the protocol.
+    Crashed(String),
+}
+
+/// Why a script was stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StopReason {
+    /// Its [`crate::InterruptHandle`] was used.
+    Interrupted,
+    /// Its deadline passed.
+    Deadline,
+    /// It used up its processor time.
+    Cpu,
+}
+
+/// An error of a script.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Failure {
+    /// The error's name; `None` when something else than an Error was thrown.
+    pub name: Option<String>,
+    /// The message.
+    pub message: JsString,
+    /// `Name: message`, then the frames, which point into the script.
+    pub stack: Option<String>,
+}
+
+/// The events of one VM, readable while it runs. Clones share their content.
+#[derive(Debug, Clone, Default)]
+pub struct EventQueue {
+    events: Arc<Mutex<VecDeque<Event>>>,
+}
+
+impl EventQueue {
+    pub(crate) fn push(&self, event: Event) {
+        self.events.lock().unwrap_or_else(PoisonError::into_inner).push_back(event);
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.events.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
+    }
+
+    /// Takes all events there are.
+    pub fn drain(&self) -> VecDeque<Event> {
+        std::mem::take(&mut *self.events.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// A store write of a script that succeeded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoreWrite {
+    /// The key, as a JSON string, since it may hold lone surrogates.
+    pub key: JsonText,
+    /// The new value; `None` deletes the key.
+    pub value: Option<JsonText>,
+}

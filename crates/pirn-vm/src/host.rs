@@ -1,0 +1,390 @@
+//! The host's half of the boundary: the state behind a running guest, and the four imports it can reach.
+//!
+//! Everything the guest hands over is treated as hostile: ranges are checked, text is not trusted to be UTF-8, and what it
+//! may make the host keep is bounded.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use serde::Deserialize;
+use wasmtime::{Caller, Linker, Memory, StoreLimits};
+
+use crate::event::{CallId, CallTarget, End, Event, EventQueue, Failure, Output, StopReason, StoreWrite};
+use crate::text::{JsString, JsonText};
+
+/// Timers a script may have; each costs the host an entry.
+const TIMERS_MAX: usize = 100_000;
+/// Bytes that are kept of what the guest hands over at once. The largest single output allowed is 16 Mi characters of at most
+/// three bytes; an argument is limited by its owner.
+const MESSAGE_BYTES_MAX: u32 = 64 << 20;
+
+/// What the guest's imports work on.
+pub(crate) struct Host {
+    pub(crate) memory: Option<Memory>,
+    /// The guest's word that stops it softly when it is not zero.
+    pub(crate) interrupt_address: u32,
+    pub(crate) memory_limits: StoreLimits,
+    pub(crate) events: EventQueue,
+    pub(crate) open_calls: BTreeMap<CallId, (CallTarget, String)>,
+    pub(crate) timers: BTreeMap<i32, Instant>,
+    /// Timers in the order they fire.
+    pub(crate) timer_order: BTreeSet<(Instant, i32)>,
+    pub(crate) end: Option<End>,
+    /// The error the guest reported last, which the end of the run gives its meaning.
+    pub(crate) failure: Option<Failure>,
+    pub(crate) value: Option<JsonText>,
+    pub(crate) store_writes: Vec<StoreWrite>,
+    pub(crate) clock: Clock,
+    pub(crate) watch: Watch,
+    output_characters: usize,
+    output_items: usize,
+    output_characters_max: usize,
+    output_items_max: usize,
+}
+
+impl Host {
+    pub(crate) fn new(memory_limits: StoreLimits, limits: &crate::Limits) -> Self {
+        Self {
+            memory: None,
+            interrupt_address: 0,
+            memory_limits,
+            events: EventQueue::default(),
+            open_calls: BTreeMap::new(),
+            timers: BTreeMap::new(),
+            timer_order: BTreeSet::new(),
+            end: None,
+            failure: None,
+            value: None,
+            store_writes: Vec::new(),
+            clock: Clock::default(),
+            watch: Watch::new(limits.cpu),
+            output_characters: 0,
+            output_items: 0,
+            output_characters_max: limits.output_characters as usize,
+            output_items_max: limits.output_items as usize,
+        }
+    }
+
+    pub(crate) fn set_timer(&mut self, id: i32, at: Instant) {
+        self.timers.insert(id, at);
+        self.timer_order.insert((at, id));
+    }
+
+    pub(crate) fn clear_timer(&mut self, id: i32) {
+        if let Some(at) = self.timers.remove(&id) {
+            self.timer_order.remove(&(at, id));
+        }
+    }
+
+    /// Characters and items of output so far.
+    pub(crate) fn output_so_far(&self) -> (usize, usize) {
+        (self.output_characters, self.output_items)
+    }
+
+    pub(crate) fn set_output_so_far(&mut self, (characters, items): (usize, usize)) {
+        self.output_characters = characters;
+        self.output_items = items;
+    }
+
+    /// A second wall behind the prelude's own count, for a guest whose memory has been corrupted.
+    fn count_output(&mut self, characters: usize) -> Result<(), Stop> {
+        self.output_items += 1;
+        self.output_characters += characters;
+        if self.output_items > self.output_items_max || self.output_characters > self.output_characters_max {
+            return Err(Stop::Crash("the guest passed its output limits"));
+        }
+        Ok(())
+    }
+}
+
+/// The script's clock.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Clock {
+    started_at: Instant,
+}
+
+impl Default for Clock {
+    fn default() -> Self {
+        Self { started_at: Instant::now() }
+    }
+}
+
+/// What the epoch callback looks at while the guest runs.
+#[derive(Debug)]
+pub(crate) struct Watch {
+    pub(crate) interrupt: Arc<AtomicBool>,
+    pub(crate) deadline: Option<Instant>,
+    pub(crate) cpu: Arc<CpuAccount>,
+    cpu_max: Duration,
+    /// Why the guest was told to stop, and when.
+    pub(crate) soft_stop: Option<(StopReason, Instant)>,
+}
+
+impl Watch {
+    fn new(cpu_max: Duration) -> Self {
+        Self {
+            interrupt: Arc::new(AtomicBool::new(false)),
+            deadline: None,
+            cpu: Arc::default(),
+            cpu_max,
+            soft_stop: None,
+        }
+    }
+
+    pub(crate) fn reason_to_stop(&self) -> Option<StopReason> {
+        if self.interrupt.load(Ordering::Relaxed) {
+            Some(StopReason::Interrupted)
+        } else if self.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+            Some(StopReason::Deadline)
+        } else if self.cpu.used() > self.cpu_max {
+            Some(StopReason::Cpu)
+        } else {
+            None
+        }
+    }
+}
+
+/// Processor time of one script, over slices that may run on different threads.
+#[derive(Debug, Default)]
+pub(crate) struct CpuAccount {
+    /// Time of earlier slices, in nanoseconds.
+    used_ns: AtomicU64,
+    /// The thread's processor time when the present slice began; zero between slices.
+    slice_start_ns: AtomicU64,
+}
+
+impl CpuAccount {
+    pub(crate) fn begin_slice(&self) {
+        self.slice_start_ns.store(thread_cpu_ns(), Ordering::Relaxed);
+    }
+
+    pub(crate) fn end_slice(&self) {
+        let used = thread_cpu_ns().saturating_sub(self.slice_start_ns.swap(0, Ordering::Relaxed));
+        self.used_ns.fetch_add(used, Ordering::Relaxed);
+    }
+
+    /// The time used so far; within a slice only right on the thread that runs it.
+    pub(crate) fn used(&self) -> Duration {
+        let start = self.slice_start_ns.load(Ordering::Relaxed);
+        let slice = if start == 0 { 0 } else { thread_cpu_ns().saturating_sub(start) };
+        Duration::from_nanos(self.used_ns.load(Ordering::Relaxed) + slice)
+    }
+
+    pub(crate) fn add(&self, used: Duration) {
+        self.used_ns.fetch_add(u64::try_from(used.as_nanos()).unwrap_or(u64::MAX), Ordering::Relaxed);
+    }
+}
+
+/// The processor time of this thread; never zero.
+fn thread_cpu_ns() -> u64 {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
+    let nanoseconds = u64::try_from(time.tv_nsec).unwrap_or(0);
+    (seconds * 1_000_000_000 + nanoseconds).max(1)
+}
+
+/// Ends the guest from inside an import.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Stop {
+    /// The script ended itself; what it reported stands in the host.
+    Finished,
+    /// The guest broke the protocol.
+    Crash(&'static str),
+}
+
+impl std::fmt::Display for Stop {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Finished => formatter.write_str("the script ended"),
+            Self::Crash(what) => formatter.write_str(what),
+        }
+    }
+}
+
+impl std::error::Error for Stop {}
+
+/// Kinds of `host_output`, as the prelude numbers them.
+const TEXT: i32 = 0;
+const CONSOLE: i32 = 1;
+const IMAGE: i32 = 2;
+const AUDIO: i32 = 3;
+const NOTIFY: i32 = 4;
+const YIELD: i32 = 5;
+const VALUE: i32 = 6;
+const ERROR: i32 = 7;
+const STORE: i32 = 8;
+const EXIT: i32 = 9;
+const STOP: i32 = 10;
+
+/// Kinds of `host_call`, as the prelude numbers them.
+const CALL_TOOL: i32 = 0;
+const CALL_GLOBAL: i32 = 1;
+const TIMER_SET: i32 = 2;
+const TIMER_CLEAR: i32 = 3;
+
+pub(crate) fn link(linker: &mut Linker<Host>) -> wasmtime::Result<()> {
+    linker.func_wrap("pirn", "host_call", host_call)?;
+    linker.func_wrap("pirn", "host_output", host_output)?;
+    linker.func_wrap("pirn", "host_clock", |caller: Caller<'_, Host>, clock_id: i32| -> i64 {
+        let elapsed = if clock_id == 0 {
+            SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
+        } else {
+            caller.data().clock.started_at.elapsed()
+        };
+        i64::try_from(elapsed.as_nanos()).unwrap_or(i64::MAX)
+    })?;
+    linker.func_wrap("pirn", "host_random", || -> i64 {
+        // Seeds the script's Math.random, which promises no secrecy; std's hasher keys come from the system.
+        use std::hash::{BuildHasher as _, RandomState};
+        RandomState::new().hash_one(0).cast_signed()
+    })?;
+    Ok(())
+}
+
+/// The bytes of a range the guest named.
+fn bytes<'a>(caller: &'a Caller<'_, Host>, at: u32, length: u32) -> Result<&'a [u8], Stop> {
+    let memory = caller.data().memory.ok_or(Stop::Crash("no memory"))?;
+    if length > MESSAGE_BYTES_MAX {
+        return Err(Stop::Crash("the guest handed over too much at once"));
+    }
+    let start = at as usize;
+    memory
+        .data(caller)
+        .get(start..start.saturating_add(length as usize))
+        .ok_or(Stop::Crash("the guest named memory it does not have"))
+}
+
+fn host_call(
+    mut caller: Caller<'_, Host>,
+    kind: i32,
+    id: i32,
+    first: u32,
+    first_length: u32,
+    second: u32,
+    second_length: u32,
+) -> wasmtime::Result<()> {
+    match kind {
+        CALL_TOOL | CALL_GLOBAL => {
+            let name = String::from_utf8_lossy(bytes(&caller, first, first_length)?).into_owned();
+            let arguments = if second == 0 {
+                None
+            } else {
+                let text = bytes(&caller, second, second_length)?;
+                Some(JsonText::new(String::from_utf8_lossy(text).into_owned()))
+            };
+            let target = if kind == CALL_TOOL { CallTarget::Tool } else { CallTarget::Global };
+            let id = CallId(u32::try_from(id).map_err(|_| Stop::Crash("a call without a number"))?);
+            let host = caller.data_mut();
+            if host.open_calls.insert(id, (target, name.clone())).is_some() {
+                return Err(Stop::Crash("the guest used the number of an open call again").into());
+            }
+            host.events.push(Event::Call { id, target, name, arguments });
+        }
+        TIMER_SET => {
+            let host = caller.data_mut();
+            if host.timers.len() >= TIMERS_MAX || host.timers.contains_key(&id) {
+                return Err(Stop::Crash("the script has more timers than a VM can hold").into());
+            }
+            host.set_timer(id, Instant::now() + Duration::from_millis(u64::from(first)));
+        }
+        TIMER_CLEAR => caller.data_mut().clear_timer(id),
+        _ => return Err(Stop::Crash("a call of an unknown kind").into()),
+    }
+    Ok(())
+}
+
+fn host_output(mut caller: Caller<'_, Host>, kind: i32, at: u32, length: u32) -> wasmtime::Result<()> {
+    let message = bytes(&caller, at, length)?;
+    match kind {
+        TEXT | CONSOLE | NOTIFY => {
+            let text = JsString::from_guest(message);
+            let characters = text.utf16_length();
+            let host = caller.data_mut();
+            host.count_output(characters)?;
+            host.events.push(match kind {
+                TEXT => Event::Output(Output::Text(text)),
+                CONSOLE => Event::Output(Output::Console(text)),
+                _ => Event::Notify(text),
+            });
+        }
+        IMAGE | AUDIO => {
+            let message = String::from_utf8_lossy(message).into_owned();
+            let mut parts = message.splitn(3, '\n');
+            let (Some(mime_type), Some(detail), Some(data)) = (parts.next(), parts.next(), parts.next()) else {
+                return Err(Stop::Crash("a block without its parts").into());
+            };
+            let (mime_type, data) = (mime_type.to_owned(), data.to_owned());
+            let output = if kind == IMAGE {
+                Output::Image { detail: (!detail.is_empty()).then(|| detail.to_owned()), data, mime_type }
+            } else {
+                Output::Audio { data, mime_type }
+            };
+            let host = caller.data_mut();
+            host.count_output(message.len())?;
+            host.events.push(Event::Output(output));
+        }
+        YIELD => caller.data().events.push(Event::Yield),
+        VALUE => {
+            let value = JsonText::new(String::from_utf8_lossy(message).into_owned());
+            caller.data_mut().value = Some(value);
+        }
+        ERROR => {
+            let failure = failure_from(message);
+            caller.data_mut().failure = Some(failure);
+        }
+        STORE => {
+            let writes = store_writes_from(message).ok_or(Stop::Crash("store writes that are not a list"))?;
+            caller.data_mut().store_writes = writes;
+        }
+        EXIT => {}
+        STOP => return Err(Stop::Finished.into()),
+        _ => return Err(Stop::Crash("output of an unknown kind").into()),
+    }
+    Ok(())
+}
+
+/// Reads a reported error; whatever cannot be read is left out.
+fn failure_from(message: &[u8]) -> Failure {
+    #[derive(Deserialize, Default)]
+    struct Report<'a> {
+        name: Option<String>,
+        #[serde(borrow)]
+        message: Option<&'a serde_json::value::RawValue>,
+        stack: Option<String>,
+    }
+    let text = JsonText::new(String::from_utf8_lossy(message).into_owned());
+    let text = text.as_str();
+    let lossless: Option<Report<'_>> = serde_json::from_str(text).ok();
+    if let Some(report) = lossless {
+        let message = report.message.map(|raw| unquote(raw.get())).unwrap_or_default();
+        return Failure { name: report.name, message, stack: report.stack };
+    }
+    let value = JsonText::new(text).parse().unwrap_or_default();
+    let field = |name: &str| value.get(name).and_then(serde_json::Value::as_str).map(str::to_owned);
+    Failure {
+        name: field("name"),
+        message: field("message").unwrap_or_else(|| "The script failed with an error that cannot be read".into()).into(),
+        stack: field("stack"),
+    }
+}
+
+/// The string behind a JSON string literal, lone surrogates included.
+pub(crate) fn unquote(json: &str) -> JsString {
+    if let Ok(text) = serde_json::from_str::<String>(json) {
+        return text.into();
+    }
+    JsonText::new(json).parse().ok().and_then(|value| value.as_str().map(JsString::from)).unwrap_or_default()
+}
+
+fn store_writes_from(message: &[u8]) -> Option<Vec<StoreWrite>> {
+    let text = std::str::from_utf8(message).ok()?;
+    let pairs: Vec<(&serde_json::value::RawValue, Option<String>)> = serde_json::from_str(text).ok()?;
+    Some(
+        pairs
+            .into_iter()
+            .map(|(key, value)| StoreWrite { key: JsonText::new(key.get()), value: value.map(JsonText::new) })
+            .collect(),
+    )
+}

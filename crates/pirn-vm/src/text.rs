@@ -1,0 +1,183 @@
+//! Text that comes out of a script: JavaScript strings, which may hold lone surrogates, and JSON.
+
+use std::fmt;
+
+use serde_json::Value;
+
+/// A JavaScript string. Usually valid Unicode; lone surrogates are kept, in the WTF-8 encoding.
+#[derive(Clone, PartialEq, Eq, Hash, Default)]
+pub struct JsString {
+    bytes: Vec<u8>,
+}
+
+impl JsString {
+    /// Takes bytes that the guest wrote. Whatever is not WTF-8 shows as U+FFFD later.
+    pub(crate) fn from_guest(bytes: &[u8]) -> Self {
+        Self { bytes: bytes.to_vec() }
+    }
+
+    /// The text, if it is valid Unicode.
+    pub fn as_str(&self) -> Option<&str> {
+        std::str::from_utf8(&self.bytes).ok()
+    }
+
+    /// The text, with each lone surrogate shown as U+FFFD.
+    pub fn into_string_lossy(self) -> String {
+        match String::from_utf8(self.bytes) {
+            Ok(text) => text,
+            Err(error) => Self { bytes: error.into_bytes() }.to_string(),
+        }
+    }
+
+    /// The length in UTF-16 code units, as scripts count it.
+    pub fn utf16_length(&self) -> usize {
+        self.utf16().count()
+    }
+
+    /// The UTF-16 code units.
+    pub fn utf16(&self) -> impl Iterator<Item = u16> + '_ {
+        let mut rest: &[u8] = &self.bytes;
+        let mut low_half = None;
+        std::iter::from_fn(move || {
+            if let Some(unit) = low_half.take() {
+                return Some(unit);
+            }
+            let (code, length) = decode(rest)?;
+            rest = rest.get(length..).unwrap_or_default();
+            if let Ok(unit) = u16::try_from(code) {
+                return Some(unit);
+            }
+            let offset = code - 0x1_0000;
+            low_half = u16::try_from(0xDC00 + (offset & 0x3FF)).ok();
+            u16::try_from(0xD800 + (offset >> 10)).ok()
+        })
+    }
+}
+
+/// The first code point of WTF-8 bytes and its length; a byte that fits nowhere counts as U+FFFD.
+fn decode(bytes: &[u8]) -> Option<(u32, usize)> {
+    let first = *bytes.first()?;
+    let (length, start) = match first {
+        0..=0x7F => return Some((u32::from(first), 1)),
+        0xC2..=0xDF => (2, u32::from(first & 0x1F)),
+        0xE0..=0xEF => (3, u32::from(first & 0x0F)),
+        0xF0..=0xF4 => (4, u32::from(first & 0x07)),
+        _ => return Some((0xFFFD, 1)),
+    };
+    let mut code = start;
+    for index in 1..length {
+        match bytes.get(index) {
+            Some(byte) if byte & 0xC0 == 0x80 => code = code << 6 | u32::from(byte & 0x3F),
+            _ => return Some((0xFFFD, index)),
+        }
+    }
+    Some((if code > 0x10_FFFF { 0xFFFD } else { code }, length))
+}
+
+impl fmt::Display for JsString {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(text) = self.as_str() {
+            return formatter.write_str(text);
+        }
+        for unit in char::decode_utf16(self.utf16()) {
+            fmt::Write::write_char(formatter, unit.unwrap_or(char::REPLACEMENT_CHARACTER))?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for JsString {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.to_string(), formatter)
+    }
+}
+
+impl From<&str> for JsString {
+    fn from(text: &str) -> Self {
+        Self { bytes: text.as_bytes().to_vec() }
+    }
+}
+
+impl From<String> for JsString {
+    fn from(text: String) -> Self {
+        Self { bytes: text.into_bytes() }
+    }
+}
+
+/// JSON text as a script wrote it. Kept as text, since that is exact: big numbers, the order of members and escaped lone
+/// surrogates survive, and most of it is only passed on.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct JsonText(String);
+
+impl JsonText {
+    /// Takes text that should be JSON; nothing is checked before it is parsed.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+
+    /// Serialises a value.
+    pub fn from_value(value: &Value) -> Self {
+        Self(value.to_string())
+    }
+
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The text.
+    pub fn into_string(self) -> String {
+        self.0
+    }
+
+    /// Parses the text. Lone surrogates become U+FFFD.
+    ///
+    /// # Errors
+    /// When the text is not JSON, or nested deeper than 128 levels.
+    pub fn parse(&self) -> Result<Value, serde_json::Error> {
+        match serde_json::from_str(&self.0) {
+            Ok(value) => Ok(value),
+            // The parser refuses escapes of lone surrogates, which JSON allows and scripts can write.
+            Err(_) if self.0.contains("\\u") => serde_json::from_str(&replace_lone_surrogates(&self.0)),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+impl fmt::Display for JsonText {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+/// Replaces `\uD800` to `\uDFFF` escapes that are not part of a pair by `\ufffd`.
+fn replace_lone_surrogates(json: &str) -> String {
+    let bytes = json.as_bytes();
+    let escape_at = |at: usize| -> Option<u16> {
+        let escape = bytes.get(at..at + 6)?;
+        let digits = escape.strip_prefix(b"\\u")?;
+        u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
+    };
+    let mut fixed = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    while let Some(&byte) = bytes.get(at) {
+        let length = match (byte, escape_at(at)) {
+            (b'\\', Some(0xD800..=0xDBFF)) if matches!(escape_at(at + 6), Some(0xDC00..=0xDFFF)) => 12,
+            (b'\\', Some(0xD800..=0xDFFF)) => {
+                fixed.extend_from_slice(b"\\ufffd");
+                at += 6;
+                continue;
+            }
+            (b'\\', Some(_)) => 6,
+            (b'\\', None) => 2,
+            _ => 1,
+        };
+        let end = (at + length).min(bytes.len());
+        fixed.extend_from_slice(bytes.get(at..end).unwrap_or_default());
+        at = end;
+    }
+    String::from_utf8(fixed).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,598 @@
+//! One VM: start a script, poll it until it needs the host, settle its calls, until it ends.
+
+use std::collections::VecDeque;
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll, Waker};
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use wasmtime::{Instance, Memory, Store, StoreContextMut, Trap, TypedFunc, UpdateDeadline};
+
+use crate::engine::VmEngine;
+use crate::error::{Error, ErrorKind};
+use crate::event::{CallId, CallTarget, End, EventQueue, Failure, StoreWrite};
+use crate::host::{Host, Stop};
+use crate::limits::Limits;
+use crate::program::Program;
+use crate::text::JsonText;
+use crate::ticker::TICK;
+
+/// How long a script may go on after it was told to stop softly, before it is stopped where it stands. A soft stop leaves a
+/// stack trace, but long built-ins do not notice it.
+const SOFT_STOP_GRACE: Duration = TICK.saturating_mul(2);
+/// Bytes of settlements handed to the guest at once; more calls are settled in further runs.
+const BATCH_BYTES_MAX: usize = 1 << 20;
+
+/// A sealed VM with one script. Not tied to a thread; dropped VMs give everything back at once.
+pub struct Vm {
+    store: Store<Host>,
+    memory: Memory,
+    run: TypedFunc<u32, i32>,
+    buffer: TypedFunc<u32, u32>,
+    set_limits: TypedFunc<(u32, u32, i32), ()>,
+    /// Where the guest's buffer is and how long, as far as known.
+    buffer_at: (u32, u32),
+    queue: VecDeque<Entry>,
+    limits: Limits,
+    state: State,
+    pub(crate) engine: VmEngine,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    New,
+    Started,
+    Ended,
+}
+
+/// Something to tell the guest; applied in order.
+struct Entry {
+    kind: u32,
+    id: u32,
+    bytes: Vec<u8>,
+}
+
+/// Kinds of entries, as the shim numbers them.
+const ENTRY_START: u32 = 0;
+const ENTRY_RESOLVE: u32 = 1;
+const ENTRY_RESOLVE_UNDEFINED: u32 = 2;
+const ENTRY_REJECT: u32 = 3;
+const ENTRY_TIMER: u32 = 4;
+
+/// Results of a run, as the shim numbers them.
+const RUN_WAITING: i32 = 0;
+const RUN_FINISHED: i32 = 1;
+const RUN_INTERRUPTED: i32 = 2;
+
+/// What a script needs next.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Step {
+    /// It waits for calls or timers. Look at the events, settle calls, and poll again, at the latest when a timer is due.
+    Waiting {
+        /// When the next timer fires.
+        wake_at: Option<Instant>,
+    },
+    /// It is over.
+    Ended(End),
+}
+
+/// How a call ended, for the script.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Settlement {
+    /// The promise resolves to this JSON; `None` to `undefined`.
+    Resolved(Option<JsonText>),
+    /// The promise rejects with an `Error`.
+    Rejected {
+        /// The error's message.
+        message: String,
+        /// `error.tool`.
+        tool: Option<String>,
+        /// `error.callId`.
+        call_id: Option<String>,
+        /// `error.kind`.
+        kind: Option<String>,
+    },
+}
+
+/// Stops a script from any thread, within a few milliseconds, whatever it is doing.
+#[derive(Debug, Clone)]
+pub struct InterruptHandle {
+    flag: Arc<AtomicBool>,
+}
+
+impl InterruptHandle {
+    /// Stops the script for good.
+    pub fn interrupt(&self) {
+        self.flag.store(true, Ordering::Relaxed);
+    }
+}
+
+impl std::fmt::Debug for Vm {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Vm").field("state", &self.state).field("limits", &self.limits).finish_non_exhaustive()
+    }
+}
+
+impl Vm {
+    /// Makes an empty VM.
+    ///
+    /// # Errors
+    /// When all VMs of the engine are in use, or the limits ask for more than the engine was made for.
+    pub fn new(engine: &VmEngine, limits: Limits) -> Result<Self, Error> {
+        Self::instantiate(engine, limits, Fresh::Yes)
+    }
+
+    fn instantiate(engine: &VmEngine, limits: Limits, fresh: Fresh) -> Result<Self, Error> {
+        let inner = &engine.inner;
+        if limits.memory_bytes > inner.options.memory_bytes_max {
+            let most = inner.options.memory_bytes_max;
+            return Err(Error::new(
+                ErrorKind::Exhausted,
+                format!("{} bytes of memory wanted, this engine gives at most {most}", limits.memory_bytes),
+            ));
+        }
+        let failed = |error: wasmtime::Error| Error::new(ErrorKind::Exhausted, format!("{error:#}"));
+        let mut store = Store::new(&inner.engine, Host::new(inner.memory_limits(limits.memory_bytes), &limits));
+        store.limiter(|host| &mut host.memory_limits);
+        store.epoch_deadline_callback(on_tick);
+        store.set_epoch_deadline(1);
+        let instance = inner.instance.instantiate(&mut store).map_err(failed)?;
+        let memory = instance
+            .get_memory(&mut store, "memory")
+            .ok_or_else(|| Error::new(ErrorKind::Engine, "the guest has no memory"))?;
+        store.data_mut().memory = Some(memory);
+        let mut vm = Self {
+            run: export(&mut store, instance, "vm_run")?,
+            set_limits: export(&mut store, instance, "vm_limits")?,
+            buffer: export(&mut store, instance, "vm_buffer")?,
+            buffer_at: (0, 0),
+            queue: VecDeque::new(),
+            limits,
+            state: State::New,
+            engine: engine.clone(),
+            memory,
+            store,
+        };
+        let address: TypedFunc<(), u32> = export(&mut vm.store, instance, "vm_interrupt_address")?;
+        vm.store.data_mut().interrupt_address = block_on(address.call_async(&mut vm.store, ())).map_err(failed)?;
+        if fresh == Fresh::Yes {
+            vm.apply_limits(Fresh::Yes)?;
+        }
+        Ok(vm)
+    }
+
+    fn apply_limits(&mut self, fresh: Fresh) -> Result<(), Error> {
+        let stack = self.limits.stack_bytes.min(Limits::STACK_BYTES_MAX);
+        let fresh = i32::from(fresh == Fresh::Yes);
+        block_on(self.set_limits.call_async(&mut self.store, (self.limits.memory_bytes, stack, fresh)))
+            .map_err(|error| Error::new(ErrorKind::Engine, format!("{error:#}")))
+    }
+
+    /// Gives the VM its script. Nothing runs before the first poll.
+    ///
+    /// # Errors
+    /// When the VM already has a script.
+    pub fn start(&mut self, program: &Program) -> Result<(), Error> {
+        if self.state != State::New {
+            return Err(Error::new(ErrorKind::State, "a VM runs one script"));
+        }
+        self.state = State::Started;
+        // The wrapper's own line is line 0.
+        self.queue.push_back(Entry { kind: ENTRY_START, id: 0, bytes: program.start_entry(&self.limits) });
+        Ok(())
+    }
+
+    /// Stops the script once this moment has passed; checked while it runs and when it is polled.
+    pub fn set_deadline(&mut self, deadline: Option<Instant>) {
+        self.store.data_mut().watch.deadline = deadline;
+    }
+
+    /// A handle that stops the script.
+    pub fn interrupt_handle(&self) -> InterruptHandle {
+        InterruptHandle { flag: Arc::clone(&self.store.data().watch.interrupt) }
+    }
+
+    /// The script's events, readable while it runs.
+    pub fn events(&self) -> EventQueue {
+        self.store.data().events.clone()
+    }
+
+    /// The calls that are open, with their targets and names.
+    pub fn open_calls(&self) -> impl Iterator<Item = (CallId, CallTarget, &str)> {
+        self.store.data().open_calls.iter().map(|(id, (target, name))| (*id, *target, name.as_str()))
+    }
+
+    /// The store writes of a script that ended well.
+    pub fn take_store_writes(&mut self) -> Vec<StoreWrite> {
+        std::mem::take(&mut self.store.data_mut().store_writes)
+    }
+
+    /// Processor time the script has used.
+    pub fn cpu_used(&self) -> Duration {
+        self.store.data().watch.cpu.used()
+    }
+
+    /// Bytes of memory the VM has at the moment.
+    pub fn memory_bytes(&self) -> usize {
+        self.memory.data_size(&self.store)
+    }
+
+    /// Queues the end of an open call; the script learns of it at the next poll, in the order of settling.
+    ///
+    /// # Errors
+    /// When the call is not open.
+    pub fn settle(&mut self, call: CallId, settlement: Settlement) -> Result<(), Error> {
+        if self.store.data_mut().open_calls.remove(&call).is_none() {
+            return Err(Error::new(ErrorKind::State, format!("call {} is not open", call.0)));
+        }
+        let (kind, bytes) = match settlement {
+            Settlement::Resolved(None) => (ENTRY_RESOLVE_UNDEFINED, Vec::new()),
+            Settlement::Resolved(Some(value)) => (ENTRY_RESOLVE, value.into_string().into_bytes()),
+            Settlement::Rejected { message, tool, call_id, kind } => {
+                let payload = json!({"message": message, "tool": tool, "callId": call_id, "kind": kind});
+                (ENTRY_REJECT, payload.to_string().into_bytes())
+            }
+        };
+        self.queue.push_back(Entry { kind, id: call.0, bytes });
+        Ok(())
+    }
+
+    /// Runs the script until it waits or ends. Blocks the thread meanwhile.
+    pub fn poll(&mut self) -> Step {
+        block_on(self.poll_async())
+    }
+
+    /// Runs the script until it waits or ends. Gives the executor a turn every millisecond, so a computing script does not
+    /// hold up other tasks of its thread.
+    pub async fn poll_async(&mut self) -> Step {
+        if self.state == State::Ended {
+            return Step::Ended(self.store.data().end.clone().unwrap_or(End::Returned(None)));
+        }
+        loop {
+            self.queue_due_timers();
+            if let Some(reason) = self.store.data().watch.reason_to_stop() {
+                return self.end(End::Stopped(reason, None));
+            }
+            if self.queue.is_empty() {
+                return self.idle();
+            }
+            if let Some(end) = self.run_batch().await {
+                return self.end(end);
+            }
+        }
+    }
+
+    fn idle(&mut self) -> Step {
+        let host = self.store.data();
+        let wake_at = host.timer_order.first().map(|(at, _)| *at);
+        if host.open_calls.is_empty() && wake_at.is_none() && self.state == State::Started {
+            return self.end(End::Failed(Failure {
+                name: Some("Error".into()),
+                message: "The script waits for a promise that nothing can settle: no call and no timer is pending".into(),
+                stack: None,
+            }));
+        }
+        Step::Waiting { wake_at }
+    }
+
+    fn end(&mut self, end: End) -> Step {
+        self.state = State::Ended;
+        self.queue.clear();
+        let host = self.store.data_mut();
+        if !matches!(end, End::Returned(_)) {
+            host.store_writes.clear();
+        }
+        host.end = Some(end.clone());
+        Step::Ended(end)
+    }
+
+    fn queue_due_timers(&mut self) {
+        let now = Instant::now();
+        let host = self.store.data_mut();
+        while let Some(&(at, id)) = host.timer_order.first() {
+            if at > now {
+                break;
+            }
+            host.clear_timer(id);
+            self.queue.push_back(Entry { kind: ENTRY_TIMER, id: id.cast_unsigned(), bytes: Vec::new() });
+        }
+    }
+
+    /// Runs the first entries of the queue. Returns the script's end, if that was it.
+    async fn run_batch(&mut self) -> Option<End> {
+        let mut batch = Vec::new();
+        while let Some(entry) = self.queue.front() {
+            if !batch.is_empty() && batch.len() + entry.bytes.len() > BATCH_BYTES_MAX {
+                break;
+            }
+            let Some(entry) = self.queue.pop_front() else { break };
+            entry.write_to(&mut batch);
+        }
+        let length = match self.put(&batch).await {
+            Ok(Some(length)) => length,
+            Ok(None) => return Some(self.out_of_room(batch.len())),
+            Err(error) => return Some(self.end_of_trap(&error)),
+        };
+        let result = self.enter(self.run.clone(), length).await;
+        // A large buffer is freed by the guest after the run.
+        if self.buffer_at.1 > GUEST_BUFFER_KEPT_BYTES {
+            self.buffer_at = (0, 0);
+        }
+        match result {
+            Ok(RUN_WAITING) => None,
+            Ok(RUN_FINISHED) => Some(self.reported_end()),
+            Ok(RUN_INTERRUPTED) => {
+                let stop = self.store.data_mut().watch.soft_stop.take();
+                let failure = self.store.data_mut().failure.take();
+                Some(match stop {
+                    Some((reason, _)) => End::Stopped(reason, failure),
+                    None => End::Failed(failure.unwrap_or_default()),
+                })
+            }
+            // The engine gave up on a promise job or on starting at all, which only happens when memory is out.
+            Ok(_) => Some(match self.store.data_mut().failure.take() {
+                Some(failure) => End::OutOfMemory(failure.message.into_string_lossy()),
+                None => End::Crashed("the engine failed without saying why".into()),
+            }),
+            Err(error) => Some(self.end_of_trap(&error)),
+        }
+    }
+
+    fn out_of_room(&self, bytes: usize) -> End {
+        let limit = self.limits.memory_bytes;
+        End::OutOfMemory(format!("out of memory: {bytes} bytes of results do not fit into the {limit} bytes the script may use"))
+    }
+
+    fn reported_end(&mut self) -> End {
+        let host = self.store.data_mut();
+        match host.failure.take() {
+            Some(failure) => End::Failed(failure),
+            None => End::Returned(host.value.take()),
+        }
+    }
+
+    fn end_of_trap(&mut self, error: &wasmtime::Error) -> End {
+        match error.downcast_ref::<Stop>() {
+            Some(Stop::Finished) => return self.reported_end(),
+            Some(Stop::Crash(what)) => return End::Crashed((*what).to_owned()),
+            None => {}
+        }
+        if let Some((reason, _)) = self.store.data_mut().watch.soft_stop.take() {
+            return End::Stopped(reason, None);
+        }
+        match error.downcast_ref::<Trap>() {
+            Some(Trap::StackOverflow) => End::Crashed("the script recursed too deep for the engine's own stack".into()),
+            // The engine's own abort, which it only reaches when it cannot allocate what it needs to report an error.
+            Some(Trap::UnreachableCodeReached) => {
+                End::OutOfMemory(format!("out of memory: the script may use {} bytes", self.limits.memory_bytes))
+            }
+            _ => End::Crashed(format!("{error:#}")),
+        }
+    }
+
+    /// Copies `bytes` into the guest's buffer; `None` when it has no room.
+    async fn put(&mut self, bytes: &[u8]) -> wasmtime::Result<Option<u32>> {
+        let Ok(length) = u32::try_from(bytes.len()) else { return Ok(None) };
+        if length > self.buffer_at.1 {
+            // A little more than asked, so that growing results do not ask every time.
+            let wanted = length.saturating_add(length / 4).max(GUEST_BUFFER_FIRST_BYTES);
+            let at = self.enter(self.buffer.clone(), wanted).await?;
+            if at == 0 {
+                return Ok(None);
+            }
+            self.buffer_at = (at, wanted);
+        }
+        self.memory.write(&mut self.store, self.buffer_at.0 as usize, bytes)?;
+        Ok(Some(length))
+    }
+
+    /// Runs guest code with interruption and accounting on.
+    async fn enter<R: wasmtime::WasmResults + Sync>(
+        &mut self,
+        function: TypedFunc<u32, R>,
+        argument: u32,
+    ) -> wasmtime::Result<R> {
+        if self.store.data_mut().watch.soft_stop.take().is_some() {
+            let address = self.store.data().interrupt_address as usize;
+            self.memory.write(&mut self.store, address, &0_u32.to_le_bytes())?;
+        }
+        self.store.set_epoch_deadline(1);
+        let engine = self.engine.clone();
+        let _running = engine.inner.ticker.running();
+        let cpu = Arc::clone(&self.store.data().watch.cpu);
+        let mut call = pin!(function.call_async(&mut self.store, argument));
+        std::future::poll_fn(move |context| {
+            cpu.begin_slice();
+            let polled = call.as_mut().poll(context);
+            cpu.end_slice();
+            polled
+        })
+        .await
+    }
+}
+
+/// The first size of the guest's buffer.
+const GUEST_BUFFER_FIRST_BYTES: u32 = 4 << 10;
+/// A larger buffer is freed after a run (shim.c, `trim_buffer`).
+const GUEST_BUFFER_KEPT_BYTES: u32 = 256 << 10;
+
+/// What of a waiting VM lives outside its memory.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Waiting {
+    pub(crate) memory_bytes: u32,
+    pub(crate) stack_bytes: u32,
+    pub(crate) cpu_ms: u64,
+    pub(crate) cpu_used_ms: u64,
+    pub(crate) output_characters: u32,
+    pub(crate) output_items: u32,
+    pub(crate) store_value_characters: u32,
+    pub(crate) store_total_characters: u32,
+    /// Output so far: characters, items.
+    pub(crate) output_so_far: (usize, usize),
+    pub(crate) buffer_at: (u32, u32),
+    /// Number, whether it is a tool, and name of each open call.
+    pub(crate) open_calls: Vec<(u32, bool, String)>,
+    /// Number of each timer and the time it has left.
+    pub(crate) timers_ms: Vec<(i32, u64)>,
+}
+
+impl Vm {
+    /// What a snapshot needs beside the memory.
+    ///
+    /// # Errors
+    /// When the script does not wait, or something is still on its way to or from it.
+    pub(crate) fn waiting(&self) -> Result<Waiting, Error> {
+        let host = self.store.data();
+        if self.state != State::Started || !self.queue.is_empty() || !host.events.is_empty() {
+            return Err(Error::new(ErrorKind::State, "only a script that waits, with all events taken, can be saved"));
+        }
+        let now = Instant::now();
+        let milliseconds = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+        Ok(Waiting {
+            memory_bytes: self.limits.memory_bytes,
+            stack_bytes: self.limits.stack_bytes,
+            cpu_ms: milliseconds(self.limits.cpu),
+            cpu_used_ms: milliseconds(host.watch.cpu.used()),
+            output_characters: self.limits.output_characters,
+            output_items: self.limits.output_items,
+            store_value_characters: self.limits.store_value_characters,
+            store_total_characters: self.limits.store_total_characters,
+            output_so_far: host.output_so_far(),
+            buffer_at: self.buffer_at,
+            open_calls: host
+                .open_calls
+                .iter()
+                .map(|(id, (target, name))| (id.0, *target == CallTarget::Tool, name.clone()))
+                .collect(),
+            timers_ms: host
+                .timers
+                .iter()
+                .map(|(id, at)| (*id, milliseconds(at.saturating_duration_since(now))))
+                .collect(),
+        })
+    }
+
+    /// A VM with the memory of a waiting one.
+    pub(crate) fn resume(engine: &VmEngine, waiting: Waiting, memory: &[u8]) -> Result<Self, Error> {
+        let limits = Limits {
+            memory_bytes: waiting.memory_bytes,
+            stack_bytes: waiting.stack_bytes,
+            cpu: Duration::from_millis(waiting.cpu_ms),
+            output_characters: waiting.output_characters,
+            output_items: waiting.output_items,
+            store_value_characters: waiting.store_value_characters,
+            store_total_characters: waiting.store_total_characters,
+        };
+        let mut vm = Self::instantiate(engine, limits, Fresh::No)?;
+        vm.set_memory(memory)?;
+        vm.apply_limits(Fresh::No)?;
+        vm.state = State::Started;
+        vm.buffer_at = waiting.buffer_at;
+        let now = Instant::now();
+        let host = vm.store.data_mut();
+        host.set_output_so_far(waiting.output_so_far);
+        host.watch.cpu.add(Duration::from_millis(waiting.cpu_used_ms));
+        for (id, is_tool, name) in waiting.open_calls {
+            let target = if is_tool { CallTarget::Tool } else { CallTarget::Global };
+            host.open_calls.insert(CallId(id), (target, name));
+        }
+        for (id, left_ms) in waiting.timers_ms {
+            // A time that cannot be reached is as good as one far away.
+            let at = now.checked_add(Duration::from_millis(left_ms)).unwrap_or(now + Duration::from_secs(1 << 31));
+            host.set_timer(id, at);
+        }
+        Ok(vm)
+    }
+
+    pub(crate) fn memory(&self) -> &[u8] {
+        self.memory.data(&self.store)
+    }
+
+    fn set_memory(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        let failed = |error: wasmtime::Error| Error::new(ErrorKind::Exhausted, format!("{error:#}"));
+        let have = self.memory.data_size(&self.store);
+        let missing_pages = bytes.len().saturating_sub(have).div_ceil(WASM_PAGE_BYTES) as u64;
+        if missing_pages > 0 {
+            block_on(self.memory.grow_async(&mut self.store, missing_pages)).map_err(failed)?;
+        }
+        let data = self.memory.data_mut(&mut self.store);
+        // Pages that are the same as in the image stay shared with it.
+        for (page, new) in data.chunks_mut(MEMORY_PAGE_BYTES).zip(bytes.chunks(MEMORY_PAGE_BYTES)) {
+            if page != new
+                && let Some(start) = page.get_mut(..new.len())
+            {
+                start.copy_from_slice(new);
+            }
+        }
+        Ok(())
+    }
+}
+
+const WASM_PAGE_BYTES: usize = 64 << 10;
+/// The unit in which memory is compared and saved.
+pub(crate) const MEMORY_PAGE_BYTES: usize = 4 << 10;
+
+/// Whether an instance starts from the image or from a snapshot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fresh {
+    Yes,
+    No,
+}
+
+impl Entry {
+    fn write_to(&self, batch: &mut Vec<u8>) {
+        let length = u32::try_from(self.bytes.len()).unwrap_or(u32::MAX);
+        for word in [self.kind, self.id, length] {
+            batch.extend_from_slice(&word.to_le_bytes());
+        }
+        batch.extend_from_slice(&self.bytes);
+        batch.push(0);
+        while !batch.len().is_multiple_of(4) {
+            batch.push(0);
+        }
+    }
+}
+
+fn export<P, R>(store: &mut Store<Host>, instance: Instance, name: &str) -> Result<TypedFunc<P, R>, Error>
+where
+    P: wasmtime::WasmParams,
+    R: wasmtime::WasmResults,
+{
+    instance
+        .get_typed_func(store, name)
+        .map_err(|error| Error::new(ErrorKind::Engine, format!("the guest's {name}: {error:#}")))
+}
+
+/// Looks at the limits while the guest runs: first a soft stop, which the engine notices at its next safe point, then a hard
+/// one.
+#[expect(clippy::unnecessary_wraps, reason = "the signature is wasmtime's")]
+fn on_tick(mut context: StoreContextMut<'_, Host>) -> wasmtime::Result<UpdateDeadline> {
+    let host = context.data();
+    match host.watch.soft_stop {
+        Some((_, since)) if since.elapsed() >= SOFT_STOP_GRACE => return Ok(UpdateDeadline::Interrupt),
+        Some(_) => return Ok(UpdateDeadline::Continue(1)),
+        None => {}
+    }
+    let Some(reason) = host.watch.reason_to_stop() else { return Ok(UpdateDeadline::Yield(1)) };
+    let (memory, address) = (host.memory, host.interrupt_address);
+    context.data_mut().watch.soft_stop = Some((reason, Instant::now()));
+    if let Some(memory) = memory {
+        // Without the flag the hard stop follows all the same.
+        drop(memory.write(&mut context, address as usize, &1_u32.to_le_bytes()));
+    }
+    Ok(UpdateDeadline::Continue(1))
+}
+
+/// Drives a future that only ever yields to be polled again.
+pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> T {
+    let mut future = pin!(future);
+    let mut context = Context::from_waker(Waker::noop());
+    loop {
+        if let Poll::Ready(value) = future.as_mut().poll(&mut context) {
+            return value;
+        }
+    }
+}

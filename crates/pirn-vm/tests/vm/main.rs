@@ -1,0 +1,5 @@
+//! Tests of the VM from outside.
+
+mod calls;
+mod contract;
+mod support;

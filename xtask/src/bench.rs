@@ -1,0 +1,20 @@
+//! `cargo xtask bench`: builds and starts the benchmark crate, which needs the whole of Pirn and is
+//! therefore not part of this program.
+
+use crate::command;
+use anyhow::{Result, bail};
+use std::path::Path;
+
+/// The package that measures, see the layer table in `tidy/layers.rs`.
+const BENCH_PACKAGE: &str = "pirn-bench";
+
+pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<()> {
+    if !root.join("crates").join(BENCH_PACKAGE).is_dir() {
+        bail!("the workspace has no package `{BENCH_PACKAGE}`, so there is nothing to measure");
+    }
+    command::run(
+        command::cargo(root)
+            .args(["run", "--release", "--package", BENCH_PACKAGE, "--"])
+            .args(arguments),
+    )
+}
