@@ -3,6 +3,7 @@
 mod literal;
 mod reference;
 mod schema_type;
+mod summary;
 mod tags;
 
 use serde_json::Value;
@@ -10,7 +11,9 @@ use serde_json::Value;
 use crate::javascript::{trim, utf16_len};
 use schema_type::{Renderer, TagMode};
 
-/// Largest rendered input type, in UTF-16 units. A longer one costs a model more than it helps.
+pub(crate) use summary::summarise;
+
+/// Largest rendered input type of a tool, in UTF-16 units. A longer one costs a model more than it helps.
 pub const INPUT_TYPE_CHARS_MAX: usize = 16_000;
 
 /// What a declaration says about one tool.
@@ -18,6 +21,8 @@ pub const INPUT_TYPE_CHARS_MAX: usize = 16_000;
 pub struct ToolDeclaration<'a> {
     /// The tool's own name; it is declared under its identifier.
     pub name: &'a str,
+    /// The identifier, where it is not what [`pirn_tool::to_identifier`] makes of the name.
+    pub identifier: Option<&'a str>,
     /// For models.
     pub description: Option<&'a str>,
     /// JSON Schema of the argument; `None` declares `unknown`.
@@ -62,8 +67,11 @@ pub fn schema_to_type(schema: &Value, chars_max: Option<usize>) -> String {
 
 /// Renders `identifier(args: T): Promise<R>;`. The input type is limited to `input_chars_max` UTF-16 units.
 pub fn tool_signature(tool: &ToolDeclaration<'_>, input_chars_max: usize) -> String {
-    let types = signature(tool.input_schema, tool.output_schema, input_chars_max);
-    format!("{}{types};", pirn_tool::to_identifier(tool.name))
+    let types = signature(tool.input_schema, tool.output_schema, Some(input_chars_max));
+    let identifier = tool
+        .identifier
+        .map_or_else(|| pirn_tool::to_identifier(tool.name), ToOwned::to_owned);
+    format!("{identifier}{types};")
 }
 
 /// Renders a tool for a listing: its description, then its declaration in a fenced block.
@@ -76,20 +84,30 @@ pub fn tool_sample(tool: &ToolDeclaration<'_>) -> String {
 }
 
 /// Renders everything a script can call: `tools`, then the global functions, then the namespaces of global functions.
-pub fn render_declarations(tools: &[ToolDeclaration<'_>], globals: &[GlobalDeclaration<'_>]) -> String {
+pub fn render_declarations(
+    tools: &[ToolDeclaration<'_>],
+    globals: &[GlobalDeclaration<'_>],
+) -> String {
     let mut blocks = Vec::new();
     if !tools.is_empty() {
         let members = tools.iter().map(|tool| {
             let signature = tool_signature(tool, INPUT_TYPE_CHARS_MAX);
             format!("{}  {signature}\n", doc_comment(tool.description, "  "))
         });
-        blocks.push(format!("declare const tools: {{\n{}}};", members.collect::<String>()));
+        blocks.push(format!(
+            "declare const tools: {{\n{}}};",
+            members.collect::<String>()
+        ));
     }
     let mut namespaces: Vec<(&str, String)> = Vec::new();
     for global in globals {
         let Some((namespace, member)) = global.name.split_once('.') else {
             let comment = doc_comment(global.description, "");
-            blocks.push(format!("{comment}declare function {}{};", global.name, global_signature(global)));
+            blocks.push(format!(
+                "{comment}declare function {}{};",
+                global.name,
+                global_signature(global)
+            ));
             continue;
         };
         let comment = doc_comment(global.description, "  ");
@@ -99,22 +117,38 @@ pub fn render_declarations(tools: &[ToolDeclaration<'_>], globals: &[GlobalDecla
             None => namespaces.push((namespace, line)),
         }
     }
-    blocks.extend(namespaces.iter().map(|(name, members)| format!("declare const {name}: {{\n{members}}};")));
+    blocks.extend(
+        namespaces
+            .iter()
+            .map(|(name, members)| format!("declare const {name}: {{\n{members}}};")),
+    );
     blocks.join("\n\n")
 }
 
+/// The host chooses its globals, so that their types are not limited.
 fn global_signature(global: &GlobalDeclaration<'_>) -> String {
     global.signature.map_or_else(
-        || signature(global.input_schema, global.output_schema, INPUT_TYPE_CHARS_MAX),
+        || signature(global.input_schema, global.output_schema, None),
         ToOwned::to_owned,
     )
 }
 
-fn signature(input: Option<&Value>, output: Option<&Value>, input_chars_max: usize) -> String {
+fn signature(
+    input: Option<&Value>,
+    output: Option<&Value>,
+    input_chars_max: Option<usize>,
+) -> String {
     let render = |schema: Option<&Value>, chars_max| {
-        schema.map_or_else(|| schema_type::UNKNOWN.to_owned(), |schema| schema_to_type(schema, chars_max))
+        schema.map_or_else(
+            || schema_type::UNKNOWN.to_owned(),
+            |schema| schema_to_type(schema, chars_max),
+        )
     };
-    format!("(args: {}): Promise<{}>", render(input, Some(input_chars_max)), render(output, None))
+    format!(
+        "(args: {}): Promise<{}>",
+        render(input, input_chars_max),
+        render(output, None)
+    )
 }
 
 /// A documentation comment with its line end, or nothing for a blank description.
@@ -123,8 +157,10 @@ fn doc_comment(description: Option<&str>, indent: &str) -> String {
     if description.is_empty() {
         return String::new();
     }
-    let lines: Vec<&str> =
-        description.split('\n').map(|line| line.strip_suffix('\r').unwrap_or(line)).collect();
+    let lines: Vec<&str> = description
+        .split('\n')
+        .map(|line| line.strip_suffix('\r').unwrap_or(line))
+        .collect();
     if let [line] = lines.as_slice() {
         return format!("{indent}/** {line} */\n");
     }
@@ -139,3 +175,6 @@ fn doc_comment(description: Option<&str>, indent: &str) -> String {
     comment.push_str(" */\n");
     comment
 }
+
+#[cfg(test)]
+mod tests;

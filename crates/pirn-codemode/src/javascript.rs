@@ -21,13 +21,19 @@ pub(crate) fn lines(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = Some(text);
     std::iter::from_fn(move || {
         let current = rest?;
-        let Some((at, terminator)) = current.char_indices().find(|&(_, character)| is_line_terminator(character))
+        let Some((at, terminator)) = current
+            .char_indices()
+            .find(|&(_, character)| is_line_terminator(character))
         else {
             rest = None;
             return Some(current);
         };
         let (line, after) = current.split_at(at);
-        let length = if after.starts_with("\r\n") { 2 } else { terminator.len_utf8() };
+        let length = if after.starts_with("\r\n") {
+            2
+        } else {
+            terminator.len_utf8()
+        };
         rest = after.get(length..);
         Some(line)
     })

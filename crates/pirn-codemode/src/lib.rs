@@ -1,9 +1,73 @@
 //! The script contract: programs that call tools, and what comes back.
+//!
+//! A model writes one JavaScript or TypeScript program; the program calls tools as async functions, in parallel, in loops, with
+//! filters; only what it shows or returns goes back. [`run_script`] runs a program to its end over any [`ScriptHost`];
+//! [`Cell`] runs one in a task of its own, to be waited for in pieces, stopped, saved and resumed; [`ExecTool`] offers scripts
+//! as an ordinary tool over a [`pirn_tool::Pipeline`]. The crate performs no calls itself and starts no processes; it writes
+//! files only into the [`OutputFolder`] it is given.
+//!
+//! ```
+//! # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! use pirn_codemode::ExecTool;
+//! use pirn_tool::{CallRequest, Pipeline, Registry, Tool, ToolResult, ToolSpec};
+//! use serde_json::json;
+//!
+//! let registry = Registry::new();
+//! registry.register(Tool::from_fn(ToolSpec::new("now", "Tells the time"), |_, _| async { ToolResult::text("noon") }));
+//! registry.register(ExecTool::new(pirn_vm::VmEngine::new(Default::default())?).into_tool());
+//! let pipeline = Pipeline::builder(registry).build();
+//!
+//! let code = "const [a, b] = await Promise.all([tools.now(), tools.now()]); return a + ' and ' + b;";
+//! let outcome = pipeline.call(CallRequest::new("call", "exec", json!({"code": code}))).await;
+//! assert!(outcome.result.joined_text().ends_with("noon and noon"));
+//! assert_eq!(outcome.nested_calls.unwrap().calls.len(), 2);
+//! # Ok(()) }
+//! ```
 
+mod abort;
+mod catalog;
+mod cell;
 mod declarations;
+mod discovery;
+mod exec_tool;
+mod host;
 mod javascript;
+mod json;
+mod layout;
+mod limits;
+mod pipeline_host;
+mod result;
+mod runner;
+mod script;
+mod source;
+mod store;
+mod typescript;
 
-pub use declarations::{
-    GlobalDeclaration, INPUT_TYPE_CHARS_MAX, ToolDeclaration, render_declarations, schema_to_type, tool_sample,
-    tool_signature,
+pub use abort::Abort;
+pub use catalog::{
+    CatalogMode, CatalogOptions, INLINE_BUDGET_TOKENS_DEFAULT, describe_tool, prepare_loadout,
 };
+pub use cell::{Cell, CellStatus, CellUpdate, SuspendError, WaitError};
+pub use declarations::{
+    GlobalDeclaration, INPUT_TYPE_CHARS_MAX, ToolDeclaration, render_declarations, schema_to_type,
+    tool_sample, tool_signature,
+};
+pub use exec_tool::{EXEC_TOOL_NAME, ExecTool, store_notes};
+pub use host::{
+    CallEnd, Environment, EnvironmentError, HostCall, ScriptHost, global, spread_global,
+};
+pub use layout::{
+    LaidOut, LayoutKind, LayoutOptions, OUTPUT_TOKENS_DEFAULT, OutputFolder, ScriptState, header,
+    lay_out, status_name,
+};
+pub use limits::ScriptLimits;
+pub use pipeline_host::PipelineHost;
+pub use result::{CallRecord, ScriptError, ScriptErrorKind, ScriptResult};
+pub use runner::{Progress, ProgressSink};
+pub use script::{DEFAULT_FILE_NAME, RunOptions, Script, run_script};
+pub use source::{
+    OPTION_INTEGER_MAX, OPTION_TIMEOUT_MS_MAX, SOURCE_GRAMMAR, Source, SourceError, SourceOptions,
+    parse_source,
+};
+pub use store::{STORE_TOTAL_CHARACTERS_MAX, ScriptStore, StoreCommit, StoreSnapshot};
+pub use typescript::{Stripped, SyntaxError, import_advice, strip_types};

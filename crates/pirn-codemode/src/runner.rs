@@ -168,7 +168,7 @@ impl Run {
             let mut aborted = pin!(abort.aborted());
             poll_fn(|context| {
                 let polled = running.as_mut().poll(context);
-                take_events(events, calls, collected, settled);
+                take_events(context, events, calls, collected, settled);
                 if polled.is_pending() {
                     calls.progress(context, collected, settled);
                     if aborted.as_mut().poll(context).is_ready() {
@@ -345,6 +345,7 @@ impl Collected {
 
 /// Takes what the script did since the last look.
 fn take_events(
+    context: &mut Context<'_>,
     events: &EventQueue,
     calls: &mut Calls,
     collected: &mut Collected,
@@ -365,6 +366,8 @@ fn take_events(
                 if let Some(refusal) = calls.accept(id, target, name, arguments, collected) {
                     settled.push((id, refusal));
                 }
+                // A call that answers at once is over before the next one starts, as its author would expect.
+                calls.progress(context, collected, settled);
             }
         }
     }
@@ -398,7 +401,7 @@ impl Calls {
             self.records.push(CallRecord {
                 number,
                 name: name.clone(),
-                arguments: shown.chars().take(RECORD_ARGUMENT_CHARS_MAX).collect(),
+                arguments: excerpt(shown, RECORD_ARGUMENT_CHARS_MAX),
                 status: CallStatus::Unfinished,
                 duration: None,
                 error: None,
@@ -455,7 +458,7 @@ impl Calls {
         record.status = end.status;
         record.duration = duration;
         if let Settlement::Rejected { message, .. } = &end.settlement {
-            record.error = Some(message.chars().take(RECORD_ERROR_CHARS_MAX).collect());
+            record.error = Some(excerpt(message, RECORD_ERROR_CHARS_MAX));
         }
         collected.report(&Progress::CallEnded(record));
     }
@@ -503,4 +506,14 @@ impl Calls {
             status: CallStatus::Unknown,
         }
     }
+}
+
+/// The text, or its start with three dots where it is longer than `chars_max`.
+fn excerpt(text: &str, chars_max: usize) -> String {
+    if text.chars().nth(chars_max).is_none() {
+        return text.to_owned();
+    }
+    let mut start: String = text.chars().take(chars_max.saturating_sub(3)).collect();
+    start.push_str("...");
+    start
 }

@@ -9,14 +9,14 @@ use directive::Directive;
 
 /// A Lark grammar for models whose tool input is constrained by one: an optional options line, then anything that is not
 /// blank.
-pub const SOURCE_GRAMMAR: &str = r#"start: options_line? program
+pub const SOURCE_GRAMMAR: &str = r"start: options_line? program
 options_line: OPTIONS LINE_END
 program: PROGRAM
 
 OPTIONS: /[ \t]*\/\/ @(options|exec):[^\r\n]*/
 LINE_END: /\r?\n/
 PROGRAM: /(.|\n)*[^ \t\r\n](.|\n)*/
-"#;
+";
 
 /// Largest `max_output_tokens` and `yield_time_ms`: the largest integer that is exact in JavaScript.
 pub const OPTION_INTEGER_MAX: u64 = (1 << 53) - 1;
@@ -58,7 +58,9 @@ pub enum SourceError {
     #[error("The options line must be followed by code on the next lines; there is none.")]
     NoCode,
     /// The options line does not hold JSON.
-    #[error("The options line must hold valid JSON, such as `// @options: {{\"timeout_ms\": 60000}}`: {problem}.")]
+    #[error(
+        "The options line must hold valid JSON, such as `// @options: {{\"timeout_ms\": 60000}}`: {problem}."
+    )]
     BadJson {
         /// What the JSON parser found.
         problem: String,
@@ -131,11 +133,17 @@ pub fn parse_source(input: &str) -> Result<Source, SourceError> {
     let code = hide_shebang(code);
     let lines_before = unwrapped.lines_before;
     if let Some(line) = directive::later_line(&code) {
-        return Err(SourceError::LaterLine { line: line + lines_before });
+        return Err(SourceError::LaterLine {
+            line: line + lines_before,
+        });
     }
     // Empty lines stand for what was cut off above, so that errors name the lines of the text as it was written.
     let code = format!("{}{code}", "\n".repeat(lines_before));
-    Ok(Source { code, options, notes: unwrapped.notes })
+    Ok(Source {
+        code,
+        options,
+        notes: unwrapped.notes,
+    })
 }
 
 fn is_blank(text: &str) -> bool {
@@ -152,7 +160,11 @@ fn split_first_line(text: &str) -> (&str, Option<&str>) {
 
 /// Makes a shebang line an ordinary comment: the script becomes the body of a function, where a shebang is an error.
 fn hide_shebang(code: Cow<'_, str>) -> Cow<'_, str> {
-    match code.strip_prefix('\u{FEFF}').unwrap_or(&code).strip_prefix("#!") {
+    match code
+        .strip_prefix('\u{FEFF}')
+        .unwrap_or(&code)
+        .strip_prefix("#!")
+    {
         Some(rest) => Cow::Owned(format!("//{rest}")),
         None => code,
     }

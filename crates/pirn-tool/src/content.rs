@@ -63,12 +63,18 @@ pub struct ToolResult {
 impl ToolResult {
     /// A successful result of one text block.
     pub fn text(text: impl Into<String>) -> Self {
-        Self { content: vec![ContentBlock::text(text)], ..Self::default() }
+        Self {
+            content: vec![ContentBlock::text(text)],
+            ..Self::default()
+        }
     }
 
     /// A failed result of one text block.
     pub fn error(text: impl Into<String>) -> Self {
-        Self { is_error: true, ..Self::text(text) }
+        Self {
+            is_error: true,
+            ..Self::text(text)
+        }
     }
 
     /// Adds the structured value.
@@ -111,8 +117,8 @@ pub struct Usage {
 
 impl std::ops::AddAssign for Usage {
     fn add_assign(&mut self, other: Self) {
-        self.input_tokens += other.input_tokens;
-        self.output_tokens += other.output_tokens;
+        self.input_tokens = self.input_tokens.saturating_add(other.input_tokens);
+        self.output_tokens = self.output_tokens.saturating_add(other.output_tokens);
         self.cost += other.cost;
     }
 }

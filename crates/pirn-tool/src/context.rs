@@ -8,6 +8,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::pipeline::{CallOutcome, Nesting, Pipeline};
+use crate::receipt::NestedCalls;
 
 /// Who made a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -92,6 +93,12 @@ impl CallContext {
     /// The pipeline the call runs in, through which a tool calls other tools.
     pub fn pipeline(&self) -> Option<&Pipeline> {
         self.pipeline.as_ref()
+    }
+
+    /// Receipts of the calls made so far inside the outermost call, at every depth; `None` when there were none. For callers
+    /// that go on after the call has ended.
+    pub fn nested_calls(&self) -> Option<NestedCalls> {
+        self.nesting.receipts()
     }
 
     /// Calls another tool as a nested call of this one.

@@ -56,12 +56,18 @@ pub use hook::{BeforeVerdict, Hook, HookCall, ResultChange};
 pub use identifier::to_identifier;
 pub use loadout::{Loadout, LoadoutChanges, LoadoutHook};
 pub use naming::{mcp_namespace, mcp_tool_name, tool_identifiers};
-pub use pipeline::{CANCEL_GRACE_DEFAULT, CallOutcome, CallRequest, FailureKind, Pipeline, PipelineBuilder};
-pub use policy::{Approver, Decision, Policy, PolicyInput, Rule, RulePolicy, Verdict, matches_pattern};
+pub use pipeline::{
+    CANCEL_GRACE_DEFAULT, CallOutcome, CallRequest, FailureKind, Pipeline, PipelineBuilder,
+};
+pub use policy::{
+    Approver, Decision, Policy, PolicyInput, Rule, RulePolicy, Verdict, matches_pattern,
+};
 pub use receipt::{
-    CallStatus, NestedCalls, RECEIPT_ARGUMENTS_BYTES_MAX, RECEIPT_CALLS_MAX, RECEIPT_ERROR_CHARS_MAX,
-    RECEIPT_TOTAL_BYTES_MAX, Receipt,
+    CallStatus, NestedCalls, RECEIPT_ARGUMENTS_BYTES_MAX, RECEIPT_CALLS_MAX,
+    RECEIPT_ERROR_CHARS_MAX, RECEIPT_TOTAL_BYTES_MAX, Receipt,
 };
 pub use registry::Registry;
 pub use search::{Ranked, SearchDocument, rank, search_tools, tokenize};
-pub use tool::{Annotations, Concurrency, Effects, Exposure, Namespace, Tool, ToolHandler, ToolSpec};
+pub use tool::{
+    Annotations, Concurrency, Effects, Exposure, Namespace, Tool, ToolHandler, ToolSpec,
+};

@@ -19,7 +19,11 @@ pub struct Loadout {
 impl Loadout {
     /// The present loadout of a registry.
     pub fn of(registry: &Registry) -> Self {
-        Self { declared: registry.active(), callable: registry.callable(), registered: registry.registered() }
+        Self {
+            declared: registry.active(),
+            callable: registry.callable(),
+            registered: registry.registered(),
+        }
     }
 }
 

@@ -52,8 +52,10 @@ pub fn mcp_namespace(server: &str) -> String {
 /// assert_eq!(pirn_tool::tool_identifiers(names), ["read", "a_b_d44362d6", "a_b_648fa9b3"]);
 /// ```
 pub fn tool_identifiers<'a>(names: impl IntoIterator<Item = &'a str>) -> Vec<String> {
-    let plain: Vec<(&str, String)> =
-        names.into_iter().map(|name| (name, to_identifier(name))).collect();
+    let plain: Vec<(&str, String)> = names
+        .into_iter()
+        .map(|name| (name, to_identifier(name)))
+        .collect();
     let mut counts: HashMap<&str, usize> = HashMap::new();
     for (_, identifier) in &plain {
         *counts.entry(identifier).or_default() += 1;

@@ -43,7 +43,12 @@ pub trait Policy: Send + Sync {
 /// Asks a person about a call. A script or a model can never answer.
 pub trait Approver: Send + Sync {
     /// Returns whether the person allowed the call.
-    fn ask<'a>(&'a self, call_id: &'a str, input: PolicyInput<'a>, reason: &'a str) -> BoxFuture<'a, bool>;
+    fn ask<'a>(
+        &'a self,
+        call_id: &'a str,
+        input: PolicyInput<'a>,
+        reason: &'a str,
+    ) -> BoxFuture<'a, bool>;
 }
 
 /// The verdict of a [`Rule`].
@@ -73,17 +78,30 @@ pub struct Rule {
 impl Rule {
     /// A rule for every call with one of `effects`.
     pub fn for_effects(verdict: Verdict, effects: Effects) -> Self {
-        Self { verdict, effects, name_pattern: None, origin: None }
+        Self {
+            verdict,
+            effects,
+            name_pattern: None,
+            origin: None,
+        }
     }
 
     /// A rule for tools whose name matches `pattern`.
     pub fn for_name(verdict: Verdict, pattern: impl Into<String>) -> Self {
-        Self { verdict, effects: Effects::NONE, name_pattern: Some(pattern.into()), origin: None }
+        Self {
+            verdict,
+            effects: Effects::NONE,
+            name_pattern: Some(pattern.into()),
+            origin: None,
+        }
     }
 
     fn matches(&self, input: PolicyInput<'_>) -> bool {
         (self.effects == Effects::NONE || self.effects.intersects(input.tool.effects))
-            && self.name_pattern.as_deref().is_none_or(|pattern| matches_pattern(pattern, &input.tool.name))
+            && self
+                .name_pattern
+                .as_deref()
+                .is_none_or(|pattern| matches_pattern(pattern, &input.tool.name))
             && self.origin.is_none_or(|origin| origin == input.origin)
     }
 
@@ -91,9 +109,16 @@ impl Rule {
         if let Some(pattern) = &self.name_pattern {
             return format!("rule for tools named `{pattern}`");
         }
-        let shared: Vec<_> =
-            tool.effects.names().filter(|name| Effects::from_name(name).is_some_and(|e| self.effects.contains(e))).collect();
-        if shared.is_empty() { "rule for every tool".into() } else { format!("effect: {}", shared.join(", ")) }
+        let shared: Vec<_> = tool
+            .effects
+            .names()
+            .filter(|name| Effects::from_name(name).is_some_and(|e| self.effects.contains(e)))
+            .collect();
+        if shared.is_empty() {
+            "rule for every tool".into()
+        } else {
+            format!("effect: {}", shared.join(", "))
+        }
     }
 }
 
@@ -110,7 +135,10 @@ pub struct RulePolicy {
 impl RulePolicy {
     /// Allows everything.
     pub fn allow_all() -> Self {
-        Self { rules: Vec::new(), default: Verdict::Allow }
+        Self {
+            rules: Vec::new(),
+            default: Verdict::Allow,
+        }
     }
 }
 
@@ -121,7 +149,11 @@ impl Policy for RulePolicy {
             Verdict::Ask => 1,
             Verdict::Deny => 2,
         };
-        let strictest = self.rules.iter().filter(|rule| rule.matches(input)).max_by_key(|rule| rank(rule.verdict));
+        let strictest = self
+            .rules
+            .iter()
+            .filter(|rule| rule.matches(input))
+            .max_by_key(|rule| rank(rule.verdict));
         let (verdict, reason) = match strictest {
             Some(rule) => (rule.verdict, rule.condition(input.tool)),
             None => (self.default, "default of the policy".to_owned()),
@@ -137,7 +169,9 @@ impl Policy for RulePolicy {
 /// Whether `name` matches `pattern`, in which `*` stands for any characters, also none.
 pub fn matches_pattern(pattern: &str, name: &str) -> bool {
     let mut parts = pattern.split('*');
-    let Some(mut rest) = name.strip_prefix(parts.next().unwrap_or_default()) else { return false };
+    let Some(mut rest) = name.strip_prefix(parts.next().unwrap_or_default()) else {
+        return false;
+    };
     let mut parts = parts.peekable();
     if parts.peek().is_none() {
         return rest.is_empty();

@@ -14,6 +14,9 @@ pub const RECEIPT_TOTAL_BYTES_MAX: usize = 32 * 1024;
 /// Characters kept of an error's text.
 pub const RECEIPT_ERROR_CHARS_MAX: usize = 500;
 
+/// Characters kept of a tool's name: real ones are shorter, but a script may ask for any.
+const RECEIPT_NAME_CHARS_MAX: usize = 128;
+
 /// What became of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -88,7 +91,8 @@ impl ReceiptLog {
             return ReceiptSlot(None);
         }
         let size = json_size(arguments);
-        let fits = size <= RECEIPT_ARGUMENTS_BYTES_MAX && state.arguments_bytes + size <= RECEIPT_TOTAL_BYTES_MAX;
+        let fits = size <= RECEIPT_ARGUMENTS_BYTES_MAX
+            && state.arguments_bytes + size <= RECEIPT_TOTAL_BYTES_MAX;
         if fits {
             state.arguments_bytes += size;
         } else {
@@ -96,7 +100,7 @@ impl ReceiptLog {
         }
         state.calls.push(Receipt {
             id: id.to_owned(),
-            name: name.to_owned(),
+            name: name.chars().take(RECEIPT_NAME_CHARS_MAX).collect(),
             arguments: fits.then(|| arguments.clone()),
             arguments_bytes: (!fits).then_some(size),
             status: CallStatus::Unfinished,
@@ -106,12 +110,18 @@ impl ReceiptLog {
         ReceiptSlot(Some(state.calls.len() - 1))
     }
 
-    pub(crate) fn finish(&self, slot: ReceiptSlot, status: CallStatus, duration_ms: u64, error: Option<&str>) {
+    pub(crate) fn finish(
+        &self,
+        slot: ReceiptSlot,
+        status: CallStatus,
+        duration_ms: u64,
+        error: Option<String>,
+    ) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(receipt) = slot.0.and_then(|index| state.calls.get_mut(index)) {
             receipt.status = status;
             receipt.duration_ms = Some(duration_ms);
-            receipt.error = error.map(|text| text.chars().take(RECEIPT_ERROR_CHARS_MAX).collect());
+            receipt.error = error;
         }
     }
 
@@ -121,8 +131,14 @@ impl ReceiptLog {
         if state.calls.is_empty() {
             return None;
         }
-        let all_ended = state.calls.iter().all(|call| call.status != CallStatus::Unfinished);
-        Some(NestedCalls { calls: state.calls.clone(), complete: all_ended && !state.left_out })
+        let all_ended = state
+            .calls
+            .iter()
+            .all(|call| call.status != CallStatus::Unfinished);
+        Some(NestedCalls {
+            calls: state.calls.clone(),
+            complete: all_ended && !state.left_out,
+        })
     }
 }
 

@@ -11,6 +11,8 @@ use crate::tool::{Concurrency, Exposure, Tool};
 #[derive(Debug, Clone, Default)]
 pub struct Registry {
     state: Arc<RwLock<State>>,
+    /// Held during a call of a sequential tool.
+    turns: Arc<tokio::sync::Mutex<()>>,
 }
 
 #[derive(Debug, Default)]
@@ -27,13 +29,12 @@ struct State {
 pub(crate) struct Entry {
     pub(crate) tool: Tool,
     validator: OnceLock<Validator>,
-    /// Held during a call of a sequential tool.
-    pub(crate) turn: tokio::sync::Mutex<()>,
 }
 
 impl Entry {
     pub(crate) fn validator(&self) -> &Validator {
-        self.validator.get_or_init(|| Validator::new(&self.tool.spec().input_schema))
+        self.validator
+            .get_or_init(|| Validator::new(&self.tool.spec().input_schema))
     }
 
     pub(crate) fn is_sequential(&self) -> bool {
@@ -48,24 +49,29 @@ impl Registry {
     }
 
     /// Adds a tool, or replaces the one of the same name at its place. A tool cannot be taken out; registering it again as
-    /// [`Exposure::Hidden`] withdraws it. `Direct` and `ModelOnly` tools become active.
+    /// [`Exposure::Hidden`] withdraws it. `Direct` and `ModelOnly` tools become active when they first appear as such.
     pub fn register(&self, tool: Tool) {
         let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
         let name = tool.spec().name.clone();
-        let starts_active = matches!(tool.spec().exposure, Exposure::Direct | Exposure::ModelOnly);
-        let is_hidden = tool.spec().exposure == Exposure::Hidden;
-        let entry =
-            Arc::new(Entry { tool, validator: OnceLock::new(), turn: tokio::sync::Mutex::new(()) });
-        if let Some(&position) = state.index.get(&name) {
-            state.entries[position] = entry;
+        let exposure = tool.spec().exposure;
+        let is_hidden = exposure == Exposure::Hidden;
+        let entry = Arc::new(Entry {
+            tool,
+            validator: OnceLock::new(),
+        });
+        // Registering again, as after a reconnect, must not undo what was activated or deactivated meanwhile.
+        let started_active = if let Some(&position) = state.index.get(&name) {
+            let replaced = std::mem::replace(&mut state.entries[position], entry);
+            starts_active(replaced.tool.spec().exposure)
         } else {
             let position = state.entries.len();
             state.index.insert(name.clone(), position);
             state.entries.push(entry);
-        }
-        if is_hidden {
+            false
+        };
+        if is_hidden || (started_active && !starts_active(exposure)) {
             state.active.retain(|active| *active != name);
-        } else if starts_active && !state.active.contains(&name) {
+        } else if starts_active(exposure) && !started_active && !state.active.contains(&name) {
             state.active.push(name);
         }
         state.generation += 1;
@@ -78,13 +84,24 @@ impl Registry {
 
     /// Every registered tool, hidden ones included.
     pub fn registered(&self) -> Vec<Tool> {
-        self.read(|state| state.entries.iter().map(|entry| entry.tool.clone()).collect())
+        self.read(|state| {
+            state
+                .entries
+                .iter()
+                .map(|entry| entry.tool.clone())
+                .collect()
+        })
     }
 
     /// The tools declared to the model, in the order of activation.
     pub fn active(&self) -> Vec<Tool> {
         self.read(|state| {
-            state.active.iter().filter_map(|name| state.find(name)).map(|entry| entry.tool.clone()).collect()
+            state
+                .active
+                .iter()
+                .filter_map(|name| state.find(name))
+                .map(|entry| entry.tool.clone())
+                .collect()
         })
     }
 
@@ -104,10 +121,16 @@ impl Registry {
     /// hidden names are ignored.
     pub fn set_active(&self, names: &[&str]) {
         let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
-        let mut next: Vec<String> =
-            state.active.iter().filter(|active| names.contains(&active.as_str())).cloned().collect();
+        let mut next: Vec<String> = state
+            .active
+            .iter()
+            .filter(|active| names.contains(&active.as_str()))
+            .cloned()
+            .collect();
         for name in names {
-            let known = state.find(name).is_some_and(|entry| entry.tool.spec().exposure != Exposure::Hidden);
+            let known = state
+                .find(name)
+                .is_some_and(|entry| entry.tool.spec().exposure != Exposure::Hidden);
             if known && !next.iter().any(|active| active == name) {
                 next.push((*name).to_owned());
             }
@@ -121,6 +144,11 @@ impl Registry {
     /// A number that grows with every change, for caches of what depends on the tools.
     pub fn generation(&self) -> u64 {
         self.read(|state| state.generation)
+    }
+
+    /// The queue of sequential calls.
+    pub(crate) fn turns(&self) -> Arc<tokio::sync::Mutex<()>> {
+        Arc::clone(&self.turns)
     }
 
     pub(crate) fn entry(&self, name: &str) -> Option<Arc<Entry>> {
@@ -145,9 +173,18 @@ impl Registry {
     }
 }
 
+fn starts_active(exposure: Exposure) -> bool {
+    match exposure {
+        Exposure::Direct | Exposure::ModelOnly => true,
+        Exposure::Codemode | Exposure::Deferred | Exposure::Hidden => false,
+    }
+}
+
 impl State {
     fn find(&self, name: &str) -> Option<&Arc<Entry>> {
-        self.index.get(name).and_then(|&position| self.entries.get(position))
+        self.index
+            .get(name)
+            .and_then(|&position| self.entries.get(position))
     }
 
     fn is_callable(&self, tool: &Tool) -> bool {

@@ -15,6 +15,8 @@ mod local;
 mod message;
 mod suggest;
 
+pub(crate) use local::resolve_local;
+
 /// Values in a schema that is compiled; the largest real ones have a few thousand.
 const SCHEMA_VALUES_MAX: usize = 100_000;
 /// Bytes a compiled pattern may take, which also bounds the time of a match. `[\w.-]{1,256}` takes a tenth of it.
@@ -36,7 +38,11 @@ impl Validator {
     /// Compiles `schema`. References that point nowhere or outside the schema reject only values at their own place; a
     /// malformed keyword is left out; a schema that cannot be compiled at all accepts everything.
     pub(crate) fn new(schema: &Value) -> Self {
-        let unusable = Self { schema: Value::Bool(true), compiled: None, can_multiply: false };
+        let unusable = Self {
+            schema: Value::Bool(true),
+            compiled: None,
+            can_multiply: false,
+        };
         if count_values(schema).is_none_or(|count| count > SCHEMA_VALUES_MAX) {
             return unusable;
         }
@@ -45,7 +51,11 @@ impl Validator {
             match compile(&schema) {
                 Ok(compiled) => {
                     let can_multiply = budget::can_multiply(&schema);
-                    return Self { schema, compiled: Some(compiled), can_multiply };
+                    return Self {
+                        schema,
+                        compiled: Some(compiled),
+                        can_multiply,
+                    };
                 }
                 Err(place) => {
                     if !remove_at(&mut schema, &place) {
@@ -63,7 +73,9 @@ impl Validator {
             Value::Null => Value::Object(Map::new()),
             other => other,
         };
-        let Some(compiled) = &self.compiled else { return Ok(arguments) };
+        let Some(compiled) = &self.compiled else {
+            return Ok(arguments);
+        };
         if self.can_multiply && !budget::is_affordable(&self.schema, &arguments) {
             return Ok(arguments);
         }
@@ -74,7 +86,12 @@ impl Validator {
         if compiled.is_valid(&coerced) {
             return Ok(coerced);
         }
-        Err(message::failure(tool_name, compiled.iter_errors(&coerced), &self.schema, &arguments))
+        Err(message::failure(
+            tool_name,
+            compiled.iter_errors(&coerced),
+            &self.schema,
+            &arguments,
+        ))
     }
 }
 
@@ -90,8 +107,12 @@ fn compile(schema: &Value) -> Result<jsonschema::Validator, String> {
 
 /// Takes one place out of a schema; false when there is nothing to take out.
 fn remove_at(schema: &mut Value, pointer: &str) -> bool {
-    let Some((parent_pointer, segment)) = pointer.rsplit_once('/') else { return false };
-    let Some(parent) = schema.pointer_mut(parent_pointer) else { return false };
+    let Some((parent_pointer, segment)) = pointer.rsplit_once('/') else {
+        return false;
+    };
+    let Some(parent) = schema.pointer_mut(parent_pointer) else {
+        return false;
+    };
     let key = unescaped(segment);
     let removed = match parent {
         Value::Object(members) => members.shift_remove(&key).is_some(),
@@ -123,8 +144,3 @@ fn unescaped(segment: &str) -> String {
 fn escaped(name: &str) -> String {
     name.replace('~', "~0").replace('/', "~1")
 }
-
-pub(crate) use local::resolve_local;
-
-#[cfg(test)]
-mod tests;

@@ -40,7 +40,10 @@ impl SearchDocument {
     /// Reads a tool: its name, its description with the descriptions and property names of its input schema, and the name,
     /// description and instructions of its namespace.
     pub fn new(spec: &ToolSpec) -> Self {
-        let local_name = spec.name.rsplit_once(NAMESPACE_SEPARATOR).map_or(spec.name.as_str(), |(_, local)| local);
+        let local_name = spec
+            .name
+            .rsplit_once(NAMESPACE_SEPARATOR)
+            .map_or(spec.name.as_str(), |(_, local)| local);
         let mut text_terms = HashMap::new();
         let mut text_length = 0;
         for term in tokenize(&document::text(spec)) {
@@ -51,14 +54,18 @@ impl SearchDocument {
             normalised_name: normalised_name(&spec.name),
             name_terms: tokenize(&spec.name).into_iter().collect(),
             local_name_terms: tokenize(local_name),
-            namespace_terms: tokenize(&document::namespace_text(spec)).into_iter().collect(),
+            namespace_terms: tokenize(&document::namespace_text(spec))
+                .into_iter()
+                .collect(),
             text_terms,
             text_length,
         }
     }
 
     fn contains(&self, term: &str) -> bool {
-        self.name_terms.contains(term) || self.namespace_terms.contains(term) || self.text_terms.contains_key(term)
+        self.name_terms.contains(term)
+            || self.namespace_terms.contains(term)
+            || self.text_terms.contains_key(term)
     }
 
     /// Whether `query`, normalised, is the whole name, or all of it that follows a namespace.
@@ -69,7 +76,10 @@ impl SearchDocument {
     }
 
     fn score(&self, terms: &[QueryTerm], average_length: f64) -> Score {
-        let mut score = Score { matched: 0, value: 0.0 };
+        let mut score = Score {
+            matched: 0,
+            value: 0.0,
+        };
         for term in terms.iter().filter(|term| self.contains(&term.text)) {
             score.matched += 1;
             score.value += term.rarity * self.weight(&term.text, average_length);
@@ -92,8 +102,8 @@ impl SearchDocument {
         if let Some(&count) = self.text_terms.get(term) {
             // A term in the text means that the average is above zero.
             let relative_length = f64::from(self.text_length) / average_length;
-            let damping =
-                TERM_SATURATION * (1.0 - LENGTH_NORMALISATION + LENGTH_NORMALISATION * relative_length);
+            let damping = TERM_SATURATION
+                * (1.0 - LENGTH_NORMALISATION + LENGTH_NORMALISATION * relative_length);
             weight += f64::from(count) * (TERM_SATURATION + 1.0) / (f64::from(count) + damping);
         }
         weight
@@ -130,12 +140,21 @@ pub fn rank(query: &str, documents: &[SearchDocument], limit: usize) -> Vec<Rank
 
 /// Ranks the tools of `tools`, or of those in `namespace`, as [`rank`] does. A namespace is given by its name or an alias, as
 /// written or as an identifier (`dev-radius` and `dev_radius` are the same). `index` in the answer is the place in `tools`.
-pub fn search_tools(tools: &[Tool], query: &str, namespace: Option<&str>, limit: usize) -> Vec<Ranked> {
+pub fn search_tools(
+    tools: &[Tool],
+    query: &str,
+    namespace: Option<&str>,
+    limit: usize,
+) -> Vec<Ranked> {
     let wanted = namespace.map(to_identifier);
     let (places, documents): (Vec<usize>, Vec<SearchDocument>) = tools
         .iter()
         .enumerate()
-        .filter(|(_, tool)| wanted.as_deref().is_none_or(|wanted| is_in_namespace(tool.spec(), wanted)))
+        .filter(|(_, tool)| {
+            wanted
+                .as_deref()
+                .is_none_or(|wanted| is_in_namespace(tool.spec(), wanted))
+        })
         .map(|(place, tool)| (place, SearchDocument::new(tool.spec())))
         .unzip();
     let mut ranked = rank(query, &documents, limit);
@@ -147,7 +166,9 @@ pub fn search_tools(tools: &[Tool], query: &str, namespace: Option<&str>, limit:
 
 fn is_in_namespace(spec: &ToolSpec, wanted: &str) -> bool {
     spec.namespace.as_ref().is_some_and(|namespace| {
-        std::iter::once(&namespace.name).chain(&namespace.aliases).any(|name| to_identifier(name) == wanted)
+        std::iter::once(&namespace.name)
+            .chain(&namespace.aliases)
+            .any(|name| to_identifier(name) == wanted)
     })
 }
 
@@ -158,7 +179,13 @@ fn rank_references(query: &str, documents: &[&SearchDocument], limit: usize) -> 
     let mut scored: Vec<(bool, Score, usize)> = documents
         .iter()
         .enumerate()
-        .map(|(index, document)| (document.is_named(&wanted_name), document.score(&terms, average_length), index))
+        .map(|(index, document)| {
+            (
+                document.is_named(&wanted_name),
+                document.score(&terms, average_length),
+                index,
+            )
+        })
         .filter(|(_, score, _)| score.value > 0.0)
         .collect();
     // Stable, so that equal documents stay in their order.
@@ -166,9 +193,21 @@ fn rank_references(query: &str, documents: &[&SearchDocument], limit: usize) -> 
         right_named
             .cmp(left_named)
             .then(right.matched.cmp(&left.matched))
-            .then(right.value.partial_cmp(&left.value).unwrap_or(Ordering::Equal))
+            .then(
+                right
+                    .value
+                    .partial_cmp(&left.value)
+                    .unwrap_or(Ordering::Equal),
+            )
     });
-    scored.into_iter().take(limit).map(|(_, score, index)| Ranked { index, score: score.value }).collect()
+    scored
+        .into_iter()
+        .take(limit)
+        .map(|(_, score, index)| Ranked {
+            index,
+            score: score.value,
+        })
+        .collect()
 }
 
 /// The query's terms, each once, in the order they are written.
@@ -178,7 +217,10 @@ fn query_terms(query: &str, documents: &[&SearchDocument]) -> Vec<QueryTerm> {
         .into_iter()
         .filter(|text| seen.insert(text.clone()))
         .map(|text| {
-            let holders = documents.iter().filter(|document| document.contains(&text)).count();
+            let holders = documents
+                .iter()
+                .filter(|document| document.contains(&text))
+                .count();
             let (all, holders) = (as_f64(documents.len()), as_f64(holders));
             let rarity = (1.0 + (all - holders + 0.5) / (holders + 0.5)).ln();
             QueryTerm { text, rarity }
@@ -187,7 +229,10 @@ fn query_terms(query: &str, documents: &[&SearchDocument]) -> Vec<QueryTerm> {
 }
 
 fn average_text_length(documents: &[&SearchDocument]) -> f64 {
-    let total: f64 = documents.iter().map(|document| f64::from(document.text_length)).sum();
+    let total: f64 = documents
+        .iter()
+        .map(|document| f64::from(document.text_length))
+        .sum();
     total / as_f64(documents.len()).max(1.0)
 }
 

@@ -32,7 +32,10 @@ pub struct Tool {
 impl Tool {
     /// Joins a description and a handler.
     pub fn new(spec: ToolSpec, handler: impl ToolHandler) -> Self {
-        Self { spec: Arc::new(spec), handler: Arc::new(handler) }
+        Self {
+            spec: Arc::new(spec),
+            handler: Arc::new(handler),
+        }
     }
 
     /// Makes a tool of an async function.
@@ -55,7 +58,11 @@ impl Tool {
             F: Fn(Value, CallContext) -> Fut + Send + Sync + 'static,
             Fut: Future<Output = ToolResult> + Send + 'static,
         {
-            fn call(&self, arguments: Value, context: CallContext) -> BoxFuture<'static, ToolResult> {
+            fn call(
+                &self,
+                arguments: Value,
+                context: CallContext,
+            ) -> BoxFuture<'static, ToolResult> {
                 Box::pin((self.0)(arguments, context))
             }
         }
@@ -75,7 +82,10 @@ impl Tool {
 
 impl fmt::Debug for Tool {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Tool").field("spec", &self.spec).finish_non_exhaustive()
+        formatter
+            .debug_struct("Tool")
+            .field("spec", &self.spec)
+            .finish_non_exhaustive()
     }
 }
 
@@ -229,13 +239,13 @@ pub enum Exposure {
     Hidden,
 }
 
-/// Whether calls of one tool may overlap.
+/// Whether calls of a tool may overlap with others.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Concurrency {
     /// Calls may run at the same time.
     #[default]
     Parallel,
-    /// One call at a time.
+    /// At most one call of all sequential tools runs at a time. Calls made inside one queue among themselves.
     Sequential,
 }
 
@@ -284,12 +294,18 @@ impl Effects {
 
     /// The names of the effects, weakest first.
     pub fn names(self) -> impl Iterator<Item = &'static str> {
-        Self::ALL.into_iter().filter(move |(effect, _)| self.contains(*effect)).map(|(_, name)| name)
+        Self::ALL
+            .into_iter()
+            .filter(move |(effect, _)| self.contains(*effect))
+            .map(|(_, name)| name)
     }
 
     /// Looks an effect up by its name.
     pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|(_, known)| *known == name).map(|(effect, _)| effect)
+        Self::ALL
+            .into_iter()
+            .find(|(_, known)| *known == name)
+            .map(|(effect, _)| effect)
     }
 }
 

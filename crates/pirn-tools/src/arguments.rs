@@ -37,7 +37,15 @@ where
     F: Fn(A, Arc<ToolsOptions>, CallContext) -> Fut + Send + Sync + 'static,
     Fut: Future<Output = Outcome> + Send + 'static,
 {
-    Tool::new(spec, Typed { options, prepare, run, arguments: std::marker::PhantomData })
+    Tool::new(
+        spec,
+        Typed {
+            options,
+            prepare,
+            run,
+            arguments: std::marker::PhantomData,
+        },
+    )
 }
 
 struct Typed<A, P, F> {
@@ -64,7 +72,9 @@ where
                 let run = (self.run)(arguments, Arc::clone(&self.options), context);
                 Box::pin(async move { run.await.unwrap_or_else(ToolResult::error) })
             }
-            Err(error) => Box::pin(async move { ToolResult::error(format!("Invalid arguments: {error}")) }),
+            Err(error) => {
+                Box::pin(async move { ToolResult::error(format!("Invalid arguments: {error}")) })
+            }
         }
     }
 

@@ -181,21 +181,26 @@ fn temporary_name(target_name: &OsStr) -> OsString {
 }
 
 fn is_temporary_name(name: &str) -> bool {
-    let Some((stem, numbers)) =
-        name.strip_suffix(".tmp").and_then(|name| name.rsplit_once(".pirn-"))
+    let Some((stem, numbers)) = name
+        .strip_suffix(".tmp")
+        .and_then(|name| name.rsplit_once(".pirn-"))
     else {
         return false;
     };
     stem.starts_with('.')
         && numbers.split_once('-').is_some_and(|(process, number)| {
-            [process, number].iter().all(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
+            [process, number]
+                .iter()
+                .all(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
         })
 }
 
 /// Removes temporary files whose writer is dead. A living writer holds a lock on its file, which ends with the process, so this
 /// also works for writers in other containers, whose process numbers mean nothing here.
 fn sweep(folder: &Path) {
-    let Ok(entries) = fs::read_dir(folder) else { return };
+    let Ok(entries) = fs::read_dir(folder) else {
+        return;
+    };
     for entry in entries.take(SWEEP_ENTRIES_MAX).flatten() {
         if entry.file_name().to_str().is_some_and(is_temporary_name) {
             let path = entry.path();
@@ -221,7 +226,9 @@ fn write_in_place(target: &Path, content: &[u8]) -> io::Result<()> {
 }
 
 fn parent_of(path: &Path) -> &Path {
-    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+    path.parent()
+        .filter(|parent| !parent.as_os_str().is_empty())
+        .unwrap_or(Path::new("."))
 }
 
 /// Opens a file without a name in `folder`; `None` where the file system has none.
@@ -251,7 +258,13 @@ fn link(file: &File, path: &Path) -> io::Result<()> {
     // The way without privileges; linking the descriptor itself needs some.
     let source = format!("/proc/self/fd/{}", file.as_raw_fd());
     let flags = rustix::fs::AtFlags::SYMLINK_FOLLOW;
-    Ok(rustix::fs::linkat(rustix::fs::CWD, source, rustix::fs::CWD, path, flags)?)
+    Ok(rustix::fs::linkat(
+        rustix::fs::CWD,
+        source,
+        rustix::fs::CWD,
+        path,
+        flags,
+    )?)
 }
 
 #[cfg(not(target_os = "linux"))]
@@ -265,7 +278,8 @@ fn keep_owner_and_mode(file: &File, existing: &Metadata) -> io::Result<()> {
     let created = file.metadata()?;
     if (created.uid(), created.gid()) != (existing.uid(), existing.gid()) {
         // Needs rights that only few have; without them the file changes hands, as with every editor that renames.
-        let _not_allowed = std::os::unix::fs::fchown(file, Some(existing.uid()), Some(existing.gid()));
+        let _not_allowed =
+            std::os::unix::fs::fchown(file, Some(existing.uid()), Some(existing.gid()));
     }
     file.set_permissions(existing.permissions())
 }

@@ -88,7 +88,9 @@ async fn run(arguments: Arguments, options: Arc<ToolsOptions>, context: CallCont
         .envs(options.environment.iter().cloned())
         .spawn()
         .map_err(|error| match error.kind() {
-            ErrorKind::WorkingDirectory => format!("{error}\nCommands cannot run until it is back."),
+            ErrorKind::WorkingDirectory => {
+                format!("{error}\nCommands cannot run until it is back.")
+            }
             _ => error.to_string(),
         })?;
     let Some(mut output) = child.take_output() else {
@@ -111,10 +113,14 @@ async fn run(arguments: Arguments, options: Arc<ToolsOptions>, context: CallCont
 
 fn parse_timeout(seconds: f64) -> Result<Duration, String> {
     if !seconds.is_finite() || seconds <= 0.0 {
-        return Err(format!("Invalid timeout: {seconds}. Give a number of seconds above 0."));
+        return Err(format!(
+            "Invalid timeout: {seconds}. Give a number of seconds above 0."
+        ));
     }
     if seconds > TIMEOUT_SECONDS_MAX {
-        return Err(format!("Invalid timeout: {seconds}. The longest is {TIMEOUT_SECONDS_MAX} seconds."));
+        return Err(format!(
+            "Invalid timeout: {seconds}. The longest is {TIMEOUT_SECONDS_MAX} seconds."
+        ));
     }
     Ok(Duration::from_secs_f64(seconds))
 }
@@ -139,7 +145,9 @@ enum Stopped {
 impl Session<'_> {
     /// Reads the output until the command has ended, or was stopped.
     async fn follow(&mut self, child: &Child, output: &mut ChildOutput) -> End {
-        let deadline = self.timeout.and_then(|timeout| self.started_at.checked_add(timeout));
+        let deadline = self
+            .timeout
+            .and_then(|timeout| self.started_at.checked_add(timeout));
         let expired = async {
             match deadline {
                 Some(at) => tokio::time::sleep_until(at.into()).await,
@@ -163,7 +171,11 @@ impl Session<'_> {
                 let shell_had_ended = child.status().is_some();
                 self.terminate(child, output).await;
                 let after = self.timeout.unwrap_or_default();
-                if shell_had_ended { End::TimedOutInBackground(after) } else { End::TimedOut(after) }
+                if shell_had_ended {
+                    End::TimedOutInBackground(after)
+                } else {
+                    End::TimedOut(after)
+                }
             }
         }
     }
@@ -183,9 +195,7 @@ impl Session<'_> {
             }
         }
         // What is still in the pipe. Everything is dead, so the end comes at once, unless something could not be killed.
-        while !at_end
-            && let Ok(read) = tokio::time::timeout(QUIET, output.read(&mut chunk)).await
-        {
+        while !at_end && let Ok(read) = tokio::time::timeout(QUIET, output.read(&mut chunk)).await {
             at_end = !self.take(read, &chunk).await;
         }
     }
@@ -226,7 +236,9 @@ impl Session<'_> {
         match read {
             Ok(0) | Err(_) => false,
             Ok(count) => {
-                self.capture.push(chunk.get(..count).unwrap_or_default()).await;
+                self.capture
+                    .push(chunk.get(..count).unwrap_or_default())
+                    .await;
                 self.unreported = self.context.wants_updates();
                 true
             }
@@ -236,7 +248,10 @@ impl Session<'_> {
     fn report(&mut self) {
         self.unreported = false;
         let text = String::from_utf8_lossy(self.capture.tail().text).into_owned();
-        self.context.update(Update { text, details: None });
+        self.context.update(Update {
+            text,
+            details: None,
+        });
     }
 }
 

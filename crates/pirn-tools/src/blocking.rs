@@ -12,7 +12,11 @@ pub(crate) struct Stop(CancellationToken);
 impl Stop {
     /// Fails when the call was stopped.
     pub(crate) fn check(&self) -> Result<(), String> {
-        if self.is_set() { Err(ABORTED.to_owned()) } else { Ok(()) }
+        if self.is_set() {
+            Err(ABORTED.to_owned())
+        } else {
+            Ok(())
+        }
     }
 
     /// Whether the call was stopped.
@@ -31,6 +35,8 @@ where
     stop.check()?;
     match tokio::task::spawn_blocking(move || work(&stop)).await {
         Ok(outcome) => outcome,
-        Err(error) => Err(format!("The tool stopped early, which is a bug in it: {error}")),
+        Err(error) => Err(format!(
+            "The tool stopped early, which is a bug in it: {error}"
+        )),
     }
 }

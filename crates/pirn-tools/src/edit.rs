@@ -77,7 +77,9 @@ pub fn edit(options: Arc<ToolsOptions>) -> Tool {
 
 /// Accepts `edits` as JSON text or as a single object, and one edit given at the top level.
 fn prepare(arguments: Value) -> Value {
-    let Value::Object(mut object) = arguments else { return arguments };
+    let Value::Object(mut object) = arguments else {
+        return arguments;
+    };
     let edits = match object.remove("edits") {
         Some(Value::String(text)) => match serde_json::from_str(&text) {
             Ok(parsed @ (Value::Array(_) | Value::Object(_))) => Some(parsed),
@@ -113,10 +115,14 @@ fn take_top_level(object: &mut Map<String, Value>) -> Option<Value> {
 async fn run(arguments: Arguments, options: Arc<ToolsOptions>, context: CallContext) -> Outcome {
     let Arguments { path, edits } = arguments;
     if edits.is_empty() {
-        return Err("Edit tool input is invalid. edits must contain at least one replacement.".to_owned());
+        return Err(
+            "Edit tool input is invalid. edits must contain at least one replacement.".to_owned(),
+        );
     }
     let absolute = paths::resolve_existing(&path, &options);
-    let target = locate(&context, absolute).await?.map_err(|error| unreadable(&path, &error))?;
+    let target = locate(&context, absolute)
+        .await?
+        .map_err(|error| unreadable(&path, &error))?;
     let turn = tokio::select! {
         turn = file_queue::turn(&target) => turn,
         () = context.cancel.cancelled() => return Err(ABORTED.to_owned()),
@@ -133,7 +139,9 @@ fn edit_file(target: &Path, shown: &str, edits: &[Edit], stop: &Stop) -> Outcome
     stop.check()?;
     let original = Original::parse(&before);
     let replacements = matching::plan(&original.text, edits).map_err(|failure| {
-        let nearest = failure.missing_text().and_then(|text| nearest::describe(&original.text, text));
+        let nearest = failure
+            .missing_text()
+            .and_then(|text| nearest::describe(&original.text, text));
         failure.describe(shown, edits.len(), nearest)
     })?;
     let after = original.render(&replacements);
@@ -154,10 +162,15 @@ fn read_text(target: &Path, shown: &str) -> Result<String, String> {
         return Err(unreadable(shown, &std::io::ErrorKind::IsADirectory.into()));
     }
     if !metadata.is_file() {
-        return Err(format!("Could not edit file: {shown}. It is no regular file."));
+        return Err(format!(
+            "Could not edit file: {shown}. It is no regular file."
+        ));
     }
     if metadata.len() > EDIT_FILE_BYTES_MAX {
-        let (size, limit) = (format_size(metadata.len()), format_size(EDIT_FILE_BYTES_MAX));
+        let (size, limit) = (
+            format_size(metadata.len()),
+            format_size(EDIT_FILE_BYTES_MAX),
+        );
         return Err(format!(
             "Could not edit file: {shown}. It has {size}, more than {limit}. Use bash with sed or a script instead."
         ));
@@ -170,7 +183,10 @@ fn read_text(target: &Path, shown: &str) -> Result<String, String> {
 }
 
 fn unreadable(shown: &str, error: &std::io::Error) -> String {
-    format!("Could not edit file: {shown}. Error code: {}.", paths::error_code(error))
+    format!(
+        "Could not edit file: {shown}. Error code: {}.",
+        paths::error_code(error)
+    )
 }
 
 #[cfg(test)]

@@ -13,17 +13,20 @@ type Turns = Mutex<HashMap<PathBuf, Weak<tokio::sync::Mutex<()>>>>;
 pub(crate) async fn turn(target: &Path) -> OwnedMutexGuard<()> {
     static TURNS: OnceLock<Turns> = OnceLock::new();
     let turn = {
-        let mut turns = TURNS.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner);
+        let mut turns = TURNS
+            .get_or_init(Mutex::default)
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         // Bounded by the calls in flight: finished ones go whenever another one comes.
         turns.retain(|_, turn| turn.strong_count() > 0);
-        match turns.get(target).and_then(Weak::upgrade) {
-            Some(turn) => turn,
-            None => {
+        turns
+            .get(target)
+            .and_then(Weak::upgrade)
+            .unwrap_or_else(|| {
                 let turn = Arc::new(tokio::sync::Mutex::new(()));
                 turns.insert(target.to_path_buf(), Arc::downgrade(&turn));
                 turn
-            }
-        }
+            })
     };
     turn.lock_owned().await
 }

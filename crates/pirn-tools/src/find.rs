@@ -14,7 +14,8 @@ use crate::blocking::{self, Stop};
 use crate::limits::keep_head_lines;
 use crate::ls::{append_notices, limit_or, read_only};
 use crate::options::ToolsOptions;
-use crate::{paths, walk};
+use crate::paths;
+use crate::walk::{self, SearchRoot};
 
 /// Results shown when the call names no limit.
 const LIMIT_DEFAULT: usize = 1_000;
@@ -49,9 +50,13 @@ pub fn find(options: Arc<ToolsOptions>) -> Tool {
     }))
     .effects(Effects::READ)
     .annotations(read_only());
-    typed_tool(spec, options, |arguments: Arguments, options, context| async move {
-        blocking::run(&context, move |stop| search(&arguments, &options, stop)).await
-    })
+    typed_tool(
+        spec,
+        options,
+        |arguments: Arguments, options, context| async move {
+            blocking::run(&context, move |stop| search(&arguments, &options, stop)).await
+        },
+    )
 }
 
 /// What a pattern is compared with.
@@ -87,17 +92,24 @@ impl Pattern {
             .build()
             .map_err(|error| format!("Invalid pattern: {error}"))?
             .compile_matcher();
-        Ok(Self { matcher, subject, folders_only: trimmed.is_some() })
+        Ok(Self {
+            matcher,
+            subject,
+            folders_only: trimmed.is_some(),
+        })
     }
 
-    fn matches(&self, path: &Path, root: &Path, is_folder: bool) -> bool {
+    /// Whether an entry matches, given by its path relative to the searched folder.
+    fn matches(&self, relative: &Path, root: &Path, is_folder: bool) -> bool {
         if self.folders_only && !is_folder {
             return false;
         }
         match self.subject {
-            Subject::Name => path.file_name().is_some_and(|name| self.matcher.is_match(name)),
-            Subject::RelativePath => self.matcher.is_match(path.strip_prefix(root).unwrap_or(path)),
-            Subject::AbsolutePath => self.matcher.is_match(path),
+            Subject::Name => relative
+                .file_name()
+                .is_some_and(|name| self.matcher.is_match(name)),
+            Subject::RelativePath => self.matcher.is_match(relative),
+            Subject::AbsolutePath => self.matcher.is_match(root.join(relative)),
         }
     }
 }
@@ -105,9 +117,9 @@ impl Pattern {
 fn search(arguments: &Arguments, options: &ToolsOptions, stop: &Stop) -> Outcome {
     let limit = limit_or(arguments.limit, LIMIT_DEFAULT);
     let pattern = Pattern::parse(&arguments.pattern)?;
-    let root = walk::search_root(arguments.path.as_deref(), options)?;
+    let SearchRoot { named, real: root } = SearchRoot::locate(arguments.path.as_deref(), options)?;
     if !root.is_dir() {
-        return Err(format!("Not a directory: {}", root.display()));
+        return Err(format!("Not a directory: {}", named.display()));
     }
     let mut lines = Vec::new();
     let mut bytes = 0;
@@ -115,7 +127,8 @@ fn search(arguments: &Arguments, options: &ToolsOptions, stop: &Stop) -> Outcome
     for entry in walk::walk(&root, options, Override::empty()) {
         stop.check()?;
         let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
-        if entry.depth() == 0 || !pattern.matches(entry.path(), &root, is_folder) {
+        let relative = entry.path().strip_prefix(&root).unwrap_or(entry.path());
+        if entry.depth() == 0 || !pattern.matches(relative, &named, is_folder) {
             continue;
         }
         // One more than is shown, to know whether there is more.
@@ -140,7 +153,9 @@ fn search(arguments: &Arguments, options: &ToolsOptions, stop: &Stop) -> Outcome
     let mut notices = Vec::new();
     if limit_reached {
         let more = limit.saturating_mul(2);
-        notices.push(format!("{limit} results limit reached. Use limit={more} for more, or refine pattern"));
+        notices.push(format!(
+            "{limit} results limit reached. Use limit={more} for more, or refine pattern"
+        ));
     }
     if cut {
         notices.push("50.0KB limit reached".to_owned());

@@ -15,7 +15,7 @@ use crate::arguments::{Outcome, typed_tool};
 use crate::blocking::{self, Stop};
 use crate::ls::{limit_or, read_only};
 use crate::options::ToolsOptions;
-use crate::walk;
+use crate::walk::{self, SearchRoot};
 
 use search::Search;
 
@@ -63,23 +63,28 @@ pub fn grep(options: Arc<ToolsOptions>) -> Tool {
     }))
     .effects(Effects::READ)
     .annotations(read_only());
-    typed_tool(spec, options, |arguments: Arguments, options, context| async move {
-        blocking::run(&context, move |stop| run(&arguments, &options, stop)).await
-    })
+    typed_tool(
+        spec,
+        options,
+        |arguments: Arguments, options, context| async move {
+            blocking::run(&context, move |stop| run(&arguments, &options, stop)).await
+        },
+    )
 }
 
 fn run(arguments: &Arguments, options: &ToolsOptions, stop: &Stop) -> Outcome {
-    let root = walk::search_root(arguments.path.as_deref(), options)?;
+    let root = SearchRoot::locate(arguments.path.as_deref(), options)?;
     let search = Search {
         matcher: matcher(arguments)?,
-        context: usize::try_from(arguments.context.unwrap_or(0).clamp(0, CONTEXT_LINES_MAX)).unwrap_or(0),
+        context: usize::try_from(arguments.context.unwrap_or(0).clamp(0, CONTEXT_LINES_MAX))
+            .unwrap_or(0),
         limit: limit_or(arguments.limit, LIMIT_DEFAULT),
     };
-    let found = if root.is_dir() {
-        let globs = walk::globs(&root, arguments.glob.as_deref())?;
-        search.folder(&root, walk::walk(&root, options, globs), stop)
+    let found = if root.real.is_dir() {
+        let globs = walk::globs(&root.real, arguments.glob.as_deref())?;
+        search.folder(&root.real, walk::walk(&root.real, options, globs), stop)
     } else {
-        search.file(&root, stop)?
+        search.file(&root.named, stop)?
     };
     stop.check()?;
     Ok(ToolResult::text(found.into_text()))

@@ -58,5 +58,7 @@ pub use write::write;
 /// All built-in tools: `read`, `bash`, `edit`, `write`, `grep`, `find`, `ls`, in this order.
 pub fn builtin_tools(options: ToolsOptions) -> Vec<Tool> {
     let options = Arc::new(options);
-    [read, bash, edit, write, grep, find, ls].map(|make| make(Arc::clone(&options))).into()
+    [read, bash, edit, write, grep, find, ls]
+        .map(|make| make(Arc::clone(&options)))
+        .into()
 }

@@ -40,16 +40,29 @@ pub(crate) struct Tail<'a> {
 /// Keeps the last lines of `text` that fit the limits. A final line feed ends the last line and starts no new one.
 pub(crate) fn keep_tail(text: &[u8]) -> Tail<'_> {
     let body = text.strip_suffix(b"\n").unwrap_or(text);
-    let total_lines = if text.is_empty() { 0 } else { memchr::memchr_iter(b'\n', body).count() + 1 };
+    let total_lines = if text.is_empty() {
+        0
+    } else {
+        memchr::memchr_iter(b'\n', body).count() + 1
+    };
     if total_lines <= LINES_MAX && body.len() <= BYTES_MAX {
-        return Tail { text, lines: total_lines, cut_by: None, partial_line: false };
+        return Tail {
+            text,
+            lines: total_lines,
+            cut_by: None,
+            partial_line: false,
+        };
     }
     let mut start = body.len();
     let mut lines = 0;
     let mut cut_by = CutBy::Lines;
     while lines < LINES_MAX {
         // `start` is the end of the text, or the first byte of a kept line.
-        let line_end = if lines == 0 { start } else { start.saturating_sub(1) };
+        let line_end = if lines == 0 {
+            start
+        } else {
+            start.saturating_sub(1)
+        };
         let before = body.get(..line_end).unwrap_or_default();
         let line_start = memchr::memrchr(b'\n', before).map_or(0, |at| at + 1);
         if body.len() - line_start > BYTES_MAX {
@@ -64,13 +77,28 @@ pub(crate) fn keep_tail(text: &[u8]) -> Tail<'_> {
     }
     if lines > 0 {
         let kept = body.get(start..).unwrap_or_default();
-        return Tail { text: kept, lines, cut_by: Some(cut_by), partial_line: false };
+        return Tail {
+            text: kept,
+            lines,
+            cut_by: Some(cut_by),
+            partial_line: false,
+        };
     }
     // The last line alone is too long: its end, from a character's first byte on.
     let from = body.len() - BYTES_MAX;
-    let skip = body.iter().skip(from).take_while(|byte| **byte & 0xC0 == 0x80).take(3).count();
+    let skip = body
+        .iter()
+        .skip(from)
+        .take_while(|byte| **byte & 0xC0 == 0x80)
+        .take(3)
+        .count();
     let kept = body.get(from + skip..).unwrap_or_default();
-    Tail { text: kept, lines: 1, cut_by: Some(CutBy::Bytes), partial_line: true }
+    Tail {
+        text: kept,
+        lines: 1,
+        cut_by: Some(CutBy::Bytes),
+        partial_line: true,
+    }
 }
 
 /// Keeps the first lines that fit [`BYTES_MAX`]. Returns the text and whether lines were left out.

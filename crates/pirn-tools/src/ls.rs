@@ -43,11 +43,15 @@ pub fn ls(options: Arc<ToolsOptions>) -> Tool {
     }))
     .effects(Effects::READ)
     .annotations(read_only());
-    typed_tool(spec, options, |arguments: Arguments, options, context| async move {
-        let path = paths::resolve_existing(arguments.path.as_deref().unwrap_or("."), &options);
-        let limit = limit_or(arguments.limit, LIMIT_DEFAULT);
-        run(&context, path, limit).await
-    })
+    typed_tool(
+        spec,
+        options,
+        |arguments: Arguments, options, context| async move {
+            let path = paths::resolve_existing(arguments.path.as_deref().unwrap_or("."), &options);
+            let limit = limit_or(arguments.limit, LIMIT_DEFAULT);
+            run(&context, path, limit).await
+        },
+    )
 }
 
 /// The annotations of tools that only look at local files.
@@ -62,7 +66,9 @@ pub(crate) fn read_only() -> Annotations {
 
 /// A limit as given, at least 1.
 pub(crate) fn limit_or(given: Option<i64>, default: usize) -> usize {
-    given.map_or(default, |limit| usize::try_from(limit.max(1)).unwrap_or(usize::MAX))
+    given.map_or(default, |limit| {
+        usize::try_from(limit.max(1)).unwrap_or(usize::MAX)
+    })
 }
 
 async fn run(context: &CallContext, path: std::path::PathBuf, limit: usize) -> Outcome {
@@ -73,20 +79,31 @@ fn list(path: &Path, limit: usize, stop: &Stop) -> Outcome {
     let shown = path.display();
     let metadata = std::fs::metadata(path).map_err(|error| match error.kind() {
         std::io::ErrorKind::NotFound => format!("Path not found: {shown}"),
-        _ => format!("Cannot read directory: {shown}: {}", paths::describe(&error)),
+        _ => format!(
+            "Cannot read directory: {shown}: {}",
+            paths::describe(&error)
+        ),
     })?;
     if !metadata.is_dir() {
         return Err(format!("Not a directory: {shown}"));
     }
-    let entries = std::fs::read_dir(path)
-        .map_err(|error| format!("Cannot read directory: {shown}: {}", paths::describe(&error)))?;
+    let entries = std::fs::read_dir(path).map_err(|error| {
+        format!(
+            "Cannot read directory: {shown}: {}",
+            paths::describe(&error)
+        )
+    })?;
     let mut names = Vec::new();
     for (index, entry) in entries.enumerate() {
         if index % STOP_CHECK_ENTRIES == 0 {
             stop.check()?;
         }
-        let entry =
-            entry.map_err(|error| format!("Cannot read directory: {shown}: {}", paths::describe(&error)))?;
+        let entry = entry.map_err(|error| {
+            format!(
+                "Cannot read directory: {shown}: {}",
+                paths::describe(&error)
+            )
+        })?;
         names.push(entry.file_name());
     }
     names.sort_by_cached_key(|name| (name.to_string_lossy().to_lowercase(), name.clone()));
@@ -94,7 +111,9 @@ fn list(path: &Path, limit: usize, stop: &Stop) -> Outcome {
     let mut limit_reached = false;
     for name in names {
         // Follows links, so that a link to a folder counts as one; a broken link cannot be examined.
-        let Ok(metadata) = std::fs::metadata(path.join(&name)) else { continue };
+        let Ok(metadata) = std::fs::metadata(path.join(&name)) else {
+            continue;
+        };
         if lines.len() == limit {
             limit_reached = true;
             break;
@@ -108,7 +127,10 @@ fn list(path: &Path, limit: usize, stop: &Stop) -> Outcome {
     let (mut text, cut) = keep_head_lines(&lines);
     let mut notices = Vec::new();
     if limit_reached {
-        notices.push(format!("{limit} entries limit reached. Use limit={} for more", limit.saturating_mul(2)));
+        notices.push(format!(
+            "{limit} entries limit reached. Use limit={} for more",
+            limit.saturating_mul(2)
+        ));
     }
     if cut {
         notices.push("50.0KB limit reached".to_owned());

@@ -36,7 +36,11 @@ pub struct ImageLimits {
 impl Default for ImageLimits {
     /// What the large vendors accept without scaling the image themselves.
     fn default() -> Self {
-        Self { width_px: 2_000, height_px: 2_000, base64_bytes: 4_608 * 1_024 }
+        Self {
+            width_px: 2_000,
+            height_px: 2_000,
+            base64_bytes: 4_608 * 1_024,
+        }
     }
 }
 
@@ -56,6 +60,10 @@ impl ToolsOptions {
 
     /// The value of a variable of the commands' environment.
     pub(crate) fn variable(&self, name: &str) -> Option<&OsStr> {
-        self.environment.iter().rev().find(|(known, _)| known == name).map(|(_, value)| value.as_os_str())
+        self.environment
+            .iter()
+            .rev()
+            .find(|(known, _)| known == name)
+            .map(|(_, value)| value.as_os_str())
     }
 }

@@ -10,7 +10,10 @@ use crate::options::ToolsOptions;
 /// Resolves a path as a model writes it: a leading `@` is dropped, Unicode spaces become blanks, `~` and `file://` are
 /// understood, and relative paths start at the working directory.
 pub(crate) fn resolve(path: &str, options: &ToolsOptions) -> PathBuf {
-    let spaced: String = path.chars().map(|c| if is_unicode_space(c) { ' ' } else { c }).collect();
+    let spaced: String = path
+        .chars()
+        .map(|c| if is_unicode_space(c) { ' ' } else { c })
+        .collect();
     resolve_literally(spaced.strip_prefix('@').unwrap_or(&spaced), options)
 }
 
@@ -22,16 +25,28 @@ pub(crate) fn resolve_existing(path: &str, options: &ToolsOptions) -> PathBuf {
         return resolved;
     }
     let as_written = resolve_literally(path, options);
-    let candidates = std::iter::once(as_written)
-        .chain(resolved.to_str().into_iter().flat_map(mac_spellings).map(PathBuf::from));
-    candidates.into_iter().find(|candidate| exists(candidate)).unwrap_or(resolved)
+    let candidates = std::iter::once(as_written).chain(
+        resolved
+            .to_str()
+            .into_iter()
+            .flat_map(mac_spellings)
+            .map(PathBuf::from),
+    );
+    candidates
+        .into_iter()
+        .find(|candidate| exists(candidate))
+        .unwrap_or(resolved)
 }
 
 /// Writes a path with forward slashes, relative to `base` where it is below it.
 pub(crate) fn relative_display(path: &Path, base: &Path) -> String {
     let relative = path.strip_prefix(base).unwrap_or(path);
     let text = relative.to_string_lossy();
-    if std::path::MAIN_SEPARATOR == '/' { text.into_owned() } else { text.replace('\\', "/") }
+    if std::path::MAIN_SEPARATOR == '/' {
+        text.into_owned()
+    } else {
+        text.replace('\\', "/")
+    }
 }
 
 /// Describes a failed access to a file, with the system's name of the error first, which models know well.
@@ -50,7 +65,8 @@ pub(crate) fn describe(error: &io::Error) -> String {
 /// The system's name of an error, where it is one of those a model can act on.
 pub(crate) fn error_code(error: &io::Error) -> String {
     let text = describe(error);
-    text.split_once(':').map_or_else(|| text.clone(), |(code, _)| code.to_owned())
+    text.split_once(':')
+        .map_or_else(|| text.clone(), |(code, _)| code.to_owned())
 }
 
 fn resolve_literally(path: &str, options: &ToolsOptions) -> PathBuf {
@@ -75,7 +91,9 @@ fn normalize(path: &Path) -> PathBuf {
             Component::ParentDir => {
                 normal.pop();
             }
-            Component::Prefix(_) | Component::RootDir | Component::Normal(_) => normal.push(component),
+            Component::Prefix(_) | Component::RootDir | Component::Normal(_) => {
+                normal.push(component);
+            }
         }
     }
     normal
@@ -83,12 +101,17 @@ fn normalize(path: &Path) -> PathBuf {
 
 /// The path of a `file://` URL without a host or with `localhost`; a malformed escape stays as it is.
 fn decode_url_path(rest: &str) -> String {
-    let rest = rest.strip_prefix("localhost").filter(|rest| rest.starts_with('/')).unwrap_or(rest);
+    let rest = rest
+        .strip_prefix("localhost")
+        .filter(|rest| rest.starts_with('/'))
+        .unwrap_or(rest);
     let bytes = rest.as_bytes();
     let mut decoded = Vec::with_capacity(bytes.len());
     let mut index = 0;
     while let Some(&byte) = bytes.get(index) {
-        let escape = (byte == b'%').then(|| bytes.get(index + 1..index + 3)).flatten();
+        let escape = (byte == b'%')
+            .then(|| bytes.get(index + 1..index + 3))
+            .flatten();
         let value = escape
             .and_then(|digits| std::str::from_utf8(digits).ok())
             .and_then(|digits| u8::from_str_radix(digits, 16).ok());

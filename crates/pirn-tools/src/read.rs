@@ -87,7 +87,11 @@ fn read_file(path: &Path, shown: &str, range: Range, limits: ImageLimits, stop: 
     };
     let mut source = Source::open(path, stop).map_err(failed)?;
     let mut head = Vec::with_capacity(image::MAGIC_BYTES);
-    source.by_ref().take(image::MAGIC_BYTES as u64).read_to_end(&mut head).map_err(failed)?;
+    source
+        .by_ref()
+        .take(image::MAGIC_BYTES as u64)
+        .read_to_end(&mut head)
+        .map_err(failed)?;
     if let Some(format) = image::detect(&head) {
         return Ok(match image::load(format, &head, &mut source, limits) {
             Ok(picture) => picture_result(picture),
@@ -108,12 +112,19 @@ fn read_file(path: &Path, shown: &str, range: Range, limits: ImageLimits, stop: 
 }
 
 fn picture_result(picture: Picture) -> ToolResult {
-    let Picture { data, mime_type, note } = picture;
+    let Picture {
+        data,
+        mime_type,
+        note,
+    } = picture;
     let structured = json!({"type": "image", "data": data, "mimeType": mime_type, "note": note});
     ToolResult {
         content: vec![
             ContentBlock::text(note),
-            ContentBlock::Image { data, mime_type: mime_type.to_owned() },
+            ContentBlock::Image {
+                data,
+                mime_type: mime_type.to_owned(),
+            },
         ],
         structured: Some(structured),
         ..ToolResult::default()

@@ -15,8 +15,14 @@ const GIT_FOLDER: &str = ".git";
 /// Walks below `root`, a canonical path, in order of the names. Rules of `.gitignore`, `.ignore` and `.git/info/exclude` count,
 /// outside repositories too; inside one, those of the folders above count up to the repository's own. The order does not depend
 /// on the file system, so the same call gives the same answer.
-pub(crate) fn walk(root: &Path, options: &ToolsOptions, globs: Override) -> impl Iterator<Item = DirEntry> + use<> {
-    let in_repository = root.ancestors().any(|folder| folder.join(GIT_FOLDER).exists());
+pub(crate) fn walk(
+    root: &Path,
+    options: &ToolsOptions,
+    globs: Override,
+) -> impl Iterator<Item = DirEntry> + use<> {
+    let in_repository = root
+        .ancestors()
+        .any(|folder| folder.join(GIT_FOLDER).exists());
     let mut builder = WalkBuilder::new(root);
     builder
         .hidden(false)
@@ -41,16 +47,36 @@ pub(crate) fn walk(root: &Path, options: &ToolsOptions, globs: Override) -> impl
 pub(crate) fn globs(root: &Path, glob: Option<&str>) -> Result<Override, String> {
     let mut builder = OverrideBuilder::new(root);
     if let Some(glob) = glob {
-        builder.add(glob.strip_prefix("./").unwrap_or(glob)).map_err(|error| error.to_string())?;
+        builder
+            .add(glob.strip_prefix("./").unwrap_or(glob))
+            .map_err(|error| error.to_string())?;
     }
     builder.build().map_err(|error| error.to_string())
 }
 
-/// The place to search, with links resolved, from a path as the caller wrote it.
-pub(crate) fn search_root(path: Option<&str>, options: &ToolsOptions) -> Result<PathBuf, String> {
-    let resolved = paths::resolve_existing(path.unwrap_or("."), options);
-    std::fs::canonicalize(&resolved).map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotFound => format!("Path not found: {}", resolved.display()),
-        _ => format!("Cannot read {}: {}", resolved.display(), paths::describe(&error)),
-    })
+/// The place to search.
+#[derive(Debug)]
+pub(crate) struct SearchRoot {
+    /// As the caller named it, made absolute.
+    pub(crate) named: PathBuf,
+    /// With links resolved.
+    pub(crate) real: PathBuf,
+}
+
+impl SearchRoot {
+    /// From a path as the caller wrote it; the working directory without one.
+    pub(crate) fn locate(path: Option<&str>, options: &ToolsOptions) -> Result<Self, String> {
+        let named = paths::resolve_existing(path.unwrap_or("."), options);
+        match std::fs::canonicalize(&named) {
+            Ok(real) => Ok(Self { named, real }),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                Err(format!("Path not found: {}", named.display()))
+            }
+            Err(error) => Err(format!(
+                "Cannot read {}: {}",
+                named.display(),
+                paths::describe(&error)
+            )),
+        }
+    }
 }

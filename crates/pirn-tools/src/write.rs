@@ -33,7 +33,7 @@ pub fn write(options: Arc<ToolsOptions>) -> Tool {
         },
         "required": ["path", "content"]
     }))
-    .effects(Effects::WRITE)
+    .effects(Effects::READ | Effects::WRITE)
     .annotations(Annotations {
         read_only_hint: Some(false),
         destructive_hint: Some(true),
@@ -51,7 +51,9 @@ async fn run(arguments: Arguments, options: Arc<ToolsOptions>, context: CallCont
         let path = path.clone();
         move |error: &io::Error| format!("Could not write {path}: {}", paths::describe(error))
     };
-    let target = locate(&context, absolute).await?.map_err(|error| failed(&error))?;
+    let target = locate(&context, absolute)
+        .await?
+        .map_err(|error| failed(&error))?;
     let turn = tokio::select! {
         turn = file_queue::turn(&target) => turn,
         () = context.cancel.cancelled() => return Err(crate::arguments::ABORTED.to_owned()),

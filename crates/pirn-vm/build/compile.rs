@@ -16,7 +16,7 @@ const SOURCES_VERSION: &str = "0.14.0";
 pub(crate) const ZIG_VERSION: &str = "0.15.2";
 
 /// The places where the engine's source is changed. Each must match exactly once, so that an update cannot pass unnoticed.
-const EDITS: [(&str, &str, &str); 6] = [
+const EDITS: [(&str, &str, &str); 7] = [
     (
         "the stack check is switched off for WASI (runtime)",
         "#ifdef __wasi__\n    rt->stack_size = 0;\n#endif\n",
@@ -46,6 +46,11 @@ const EDITS: [(&str, &str, &str); 6] = [
         "a script's wrapper is line 0",
         "        if (options->line_num != 0)\n            line = options->line_num;\n",
         "        line = options->line_num;\n",
+    ),
+    (
+        "running out of memory throws an error rather than null, which needs a little room",
+        "        rt->in_out_of_memory = true;\n        JS_ThrowInternalError(ctx, \"out of memory\");\n        rt->in_out_of_memory = false;\n",
+        "        size_t limit = rt->malloc_state.malloc_limit;\n        rt->in_out_of_memory = true;\n        rt->malloc_state.malloc_limit += limit ? 4096 : 0;\n        JS_ThrowInternalError(ctx, \"out of memory\");\n        rt->malloc_state.malloc_limit = limit;\n        rt->in_out_of_memory = false;\n",
     ),
 ];
 

@@ -12,6 +12,8 @@
   const CLOSE_NAMES_MAX = 5;
   /** setTimeout's range, as everywhere: a longer delay becomes the shortest one. */
   const DELAY_MS_MAX = 2147483647;
+  /** Timers that may be pending at once; each costs the host an entry. */
+  const TIMERS_MAX = 100000;
 
   const { stringify, parse } = JSON;
   const global = globalThis;
@@ -28,8 +30,18 @@
 
   /** Ends the script with an error that nothing can catch. */
   function fail(error) {
-    native.output(ERROR, stringify(describe(error)));
+    sayError(error);
     native.stop();
+  }
+
+  /** Tells the host of an error, also when the script holds all the memory it may have. */
+  function sayError(error) {
+    native.reserve();
+    try {
+      native.output(ERROR, stringify(describe(error)));
+    } catch {
+      native.giveUp();
+    }
   }
 
   function emit(kind, payload, length) {
@@ -93,24 +105,32 @@
 
   // ------------------------------------------------------------------------------------------ images and audio
 
-  const DATA_URL = /^data:([^,]*),([^]*)$/i;
-  const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
+  const BASE64 = /^[A-Za-z0-9+/]+$/;
+  /** Characters matched at once: the engine's matcher takes memory for each. */
+  const MATCHED_MAX = 1 << 16;
 
   function base64Of(url, what) {
     if (/^https?:/i.test(url)) {
       throw new TypeError(`${what} cannot load ${url.slice(0, 60)}: fetch the data with a tool and pass a data: URL`);
     }
-    const match = DATA_URL.exec(url);
-    if (!match) throw new TypeError(`${what} needs a data: URL, an object with one, or a content block`);
-    if (!/;\s*base64\s*$/i.test(match[1])) throw new TypeError(`${what} needs a data: URL with ;base64`);
-    return { data: match[2], declared: match[1].split(";")[0].trim().toLowerCase() };
+    const comma = url.indexOf(",");
+    if (comma < 0 || url.slice(0, 5).toLowerCase() !== "data:") {
+      throw new TypeError(`${what} needs a data: URL, an object with one, or a content block`);
+    }
+    const head = url.slice(5, comma);
+    if (!/;\s*base64\s*$/i.test(head)) throw new TypeError(`${what} needs a data: URL with ;base64`);
+    return { data: url.slice(comma + 1), declared: head.split(";")[0].trim().toLowerCase() };
   }
 
   function checkBase64(data, what) {
     const compact = data.replace(/[\t\n\f\r ]+/g, "");
-    if (compact.length === 0 || compact.length % 4 !== 0 || !BASE64.test(compact)) {
-      throw new TypeError(`${what} was given data that is not valid base64`);
+    const padding = compact.endsWith("==") ? 2 : compact.endsWith("=") ? 1 : 0;
+    const end = compact.length - padding;
+    let isValid = end > 0 && compact.length % 4 === 0;
+    for (let at = 0; isValid && at < end; at += MATCHED_MAX) {
+      isValid = BASE64.test(compact.slice(at, Math.min(at + MATCHED_MAX, end)));
     }
+    if (!isValid) throw new TypeError(`${what} was given data that is not valid base64`);
     return compact;
   }
 
@@ -347,6 +367,9 @@
     if (typeof callback !== "function") throw new TypeError("setTimeout expects a function callback");
     let delayMs = Number(delay);
     if (!(delayMs >= 0 && delayMs <= DELAY_MS_MAX)) delayMs = 0;
+    if (timers.size >= TIMERS_MAX || nextTimer > DELAY_MS_MAX) {
+      throw new RangeError(`setTimeout: a script may have ${TIMERS_MAX} timers at once`);
+    }
     const id = nextTimer++;
     timers.set(id, () => callback(...values));
     native.timer(CALL_TIMER_SET, id, Math.ceil(delayMs));
@@ -427,20 +450,20 @@
   }
 
   function succeed(value) {
-    let json;
+    native.reserve();
     try {
-      json = stringify(value);
+      const json = stringify(value);
+      flushStore();
+      if (json !== undefined) native.output(VALUE, json);
+      else native.output(EXIT, "");
     } catch (error) {
       return report(error);
     }
-    flushStore();
-    if (json !== undefined) native.output(VALUE, json);
-    else native.output(EXIT, "");
     native.finish();
   }
 
   function report(error) {
-    native.output(ERROR, stringify(describe(error)));
+    sayError(error);
     native.finish();
   }
 

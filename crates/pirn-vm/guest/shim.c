@@ -12,14 +12,19 @@
 /* Kinds of host_call. */
 enum { CALL_TOOL = 0, CALL_GLOBAL = 1, CALL_TIMER_SET = 2, CALL_TIMER_CLEAR = 3 };
 /* Kinds of host_output that the shim itself sends; the prelude sends the others. */
-enum { OUTPUT_ERROR = 7, OUTPUT_STOP = 10 };
+enum { OUTPUT_STOP = 10, OUTPUT_UNCAUGHT = 11 };
 /* Kinds of an entry in the batch given to vm_run. */
 enum { ENTRY_START = 0, ENTRY_RESOLVE = 1, ENTRY_RESOLVE_UNDEFINED = 2, ENTRY_REJECT = 3, ENTRY_TIMER = 4 };
 /* Results of vm_run. */
 enum { RUN_WAITING = 0, RUN_FINISHED = 1, RUN_INTERRUPTED = 2, RUN_FATAL = 3 };
+/* The most the host takes at once (MESSAGE_BYTES_MAX in host.rs). */
+#define MESSAGE_BYTES_MAX (64u << 20)
+/* Heap beyond the script's limit for saying how it ended, when it holds all it may have. */
+#define REPORT_BYTES (1u << 20)
 
+/* Returns 0 when the host has no room for the call until it has taken earlier ones. */
 IMPORT(host_call)
-void host_call(int32_t kind, int32_t id, const char *first, size_t first_length, const char *second, size_t second_length);
+int32_t host_call(int32_t kind, int32_t id, const char *first, size_t first_length, const char *second, size_t second_length);
 IMPORT(host_output) void host_output(int32_t kind, const char *bytes, size_t length);
 IMPORT(host_clock) int64_t host_clock(int32_t clock_id);
 IMPORT(host_random) int64_t host_random(void);
@@ -60,8 +65,9 @@ static Slot *slots;
 static int32_t slot_count, free_slot = -1;
 static JSAtom script_file;
 static JSValue hook_start, hook_error, hook_timer;
-static int32_t report_exception(int32_t outcome);
+static int32_t report_exception(void);
 static bool finished;
+static size_t heap_limit;   /* 0: none */
 static volatile int32_t interrupt_flag;
 static char *buffer;
 static uint32_t buffer_capacity;
@@ -121,6 +127,15 @@ static void release_slot(JSContext *ctx, int32_t id)
     free_slot = id;
 }
 
+/* Throws where a message is larger than the host takes. */
+static int check_message(JSContext *ctx, size_t length)
+{
+    if (length <= MESSAGE_BYTES_MAX)
+        return 0;
+    JS_ThrowRangeError(ctx, "%zu bytes are too much to hand over at once, the limit is %u", length, MESSAGE_BYTES_MAX);
+    return -1;
+}
+
 /* call(kind, name, argumentsJson | undefined) -> promise */
 static JSValue native_call(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
 {
@@ -149,15 +164,19 @@ static JSValue native_call(JSContext *ctx, JSValueConst self, int argc, JSValueC
     bool has_arguments = !JS_IsUndefined(argv[2]);
     if (name && has_arguments)
         arguments = JS_ToCStringLen(ctx, &arguments_length, argv[2]);
-    if (!name || (has_arguments && !arguments)) {
-        JS_FreeCString(ctx, name);
+    bool is_open = false;
+    if (name && (!has_arguments || arguments) && check_message(ctx, arguments_length) == 0) {
+        is_open = host_call(kind, id, name, name_length, arguments, arguments_length) != 0;
+        if (!is_open)
+            JS_ThrowRangeError(ctx, "the script has made more calls at once than there is room for; await earlier calls first");
+    }
+    JS_FreeCString(ctx, name);
+    JS_FreeCString(ctx, arguments);
+    if (!is_open) {
         release_slot(ctx, id);
         JS_FreeValue(ctx, promise);
         return JS_EXCEPTION;
     }
-    host_call(kind, id, name, name_length, arguments, arguments_length);
-    JS_FreeCString(ctx, name);
-    JS_FreeCString(ctx, arguments);
     return promise;
 }
 
@@ -184,9 +203,11 @@ static JSValue native_output(JSContext *ctx, JSValueConst self, int argc, JSValu
     const char *bytes = JS_ToCStringLen(ctx, &length, argv[1]);
     if (!bytes)
         return JS_EXCEPTION;
-    host_output(kind, bytes, length);
+    int too_large = check_message(ctx, length);
+    if (!too_large)
+        host_output(kind, bytes, length);
     JS_FreeCString(ctx, bytes);
-    return JS_UNDEFINED;
+    return too_large ? JS_EXCEPTION : JS_UNDEFINED;
 }
 
 /* finish(): the script is over once the current job returns. */
@@ -203,6 +224,21 @@ static JSValue native_stop(JSContext *ctx, JSValueConst self, int argc, JSValueC
     (void)ctx; (void)self; (void)argc; (void)argv;
     host_output(OUTPUT_STOP, NULL, 0);
     __builtin_trap();
+}
+
+/* reserve(): gives a script that is over the little more memory it takes to say how it ended. */
+static JSValue native_reserve(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
+{
+    (void)ctx; (void)self; (void)argc; (void)argv;
+    JS_SetMemoryLimit(runtime, heap_limit ? heap_limit + REPORT_BYTES : 0);
+    return JS_UNDEFINED;
+}
+
+/* giveUp(): the script is over, and there is no memory left to say how. */
+static JSValue native_give_up(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
+{
+    (void)ctx; (void)self; (void)argc; (void)argv;
+    __builtin_trap(); /* which the host reads as being out of memory */
 }
 
 /* freeze(object): frozen, and without the override mistake for objects that inherit from it. */
@@ -248,7 +284,7 @@ extern const unsigned prelude_length;
 /* Says what went wrong while the image was made, and ends the build. */
 static _Noreturn void build_failed(void)
 {
-    report_exception(RUN_FATAL);
+    report_exception();
     __builtin_trap();
 }
 
@@ -270,6 +306,8 @@ EXPORT(vm_build) void vm_build(void)
     define_native(native, "finish", native_finish, 0);
     define_native(native, "stop", native_stop, 0);
     define_native(native, "freeze", native_freeze, 1);
+    define_native(native, "reserve", native_reserve, 0);
+    define_native(native, "giveUp", native_give_up, 0);
     JSValue hooks = JS_Call(context, prelude, JS_UNDEFINED, 1, (JSValueConst *)&native);
     JS_FreeValue(context, native);
     JS_FreeValue(context, prelude);
@@ -293,7 +331,8 @@ EXPORT(vm_limits) void vm_limits(uint32_t heap_bytes, uint32_t stack_bytes, int3
         image_bytes = runtime->malloc_state.malloc_size;
         reseed(context);
     }
-    JS_SetMemoryLimit(runtime, heap_bytes ? image_bytes + heap_bytes : 0);
+    heap_limit = heap_bytes ? image_bytes + heap_bytes : 0;
+    JS_SetMemoryLimit(runtime, heap_limit);
     JS_SetMaxStackSize(runtime, stack_bytes);
     JS_UpdateStackTop(runtime);
 }
@@ -319,52 +358,87 @@ static void trim_buffer(void)
     }
 }
 
-static void put_json_string(DynBuf *out, const char *text)
+static void put_json_string(DynBuf *out, const unsigned char *text, size_t length)
 {
     dbuf_putc(out, '"');
-    for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
-        if (*c == '"' || *c == '\\')
-            dbuf_printf(out, "\\%c", *c);
-        else if (*c < 0x20)
-            dbuf_printf(out, "\\u%04x", *c);
-        else
-            dbuf_putc(out, *c);
+    for (size_t i = 0; i < length; i++) {
+        unsigned char c = text[i];
+        if (c == '"' || c == '\\')
+            dbuf_printf(out, "\\%c", c);
+        else if (c < 0x20)
+            dbuf_printf(out, "\\u%04x", c);
+        else if (c == 0xED && i + 2 < length && text[i + 1] >= 0xA0) {
+            /* A lone surrogate, which UTF-8 cannot hold. */
+            dbuf_printf(out, "\\ud%03x", (text[i + 1] & 0x3F) << 6 | (text[i + 2] & 0x3F));
+            i += 2;
+        } else
+            dbuf_putc(out, c);
     }
     dbuf_putc(out, '"');
 }
 
-/* Reports the pending exception without running any script code. */
-static int32_t report_exception(int32_t outcome)
+/* A string property of an error or its prototypes, without running a getter: the limits may be off already. */
+static JSValue plain_string(JSValueConst error, const char *name)
+{
+    JSValue found = JS_UNDEFINED;
+    JSAtom atom = JS_NewAtom(context, name);
+    for (JSObject *object = JS_VALUE_GET_OBJ(error); object; object = object->shape->proto) {
+        if (object->class_id != JS_CLASS_ERROR && object->class_id != JS_CLASS_OBJECT)
+            break;
+        JSProperty *property;
+        JSShapeProperty *shape = find_own_property(&property, object, atom);
+        if (!shape)
+            continue;
+        if ((shape->flags & JS_PROP_TMASK) == JS_PROP_NORMAL && JS_IsString(property->u.value))
+            found = js_dup(property->u.value);
+        break;
+    }
+    JS_FreeAtom(context, atom);
+    return found;
+}
+
+/* Reports the pending exception without running any script code. What got here was thrown outside of any promise: by a
+ * callback of the engine's own queue, by an interruption, or because memory is out. */
+static int32_t report_exception(void)
 {
     JSValue error = JS_GetException(context);
     bool is_interrupt = JS_IsUncatchableError(error);
+    bool is_object = JS_IsObject(error) && JS_VALUE_GET_OBJ(error)->class_id == JS_CLASS_ERROR;
     interrupt_flag = 0;
-    JS_SetMemoryLimit(runtime, 0);
+    JS_SetMemoryLimit(runtime, heap_limit ? heap_limit + REPORT_BYTES : 0);
     DynBuf out;
     dbuf_init(&out);
-    if (JS_IsNull(error) || JS_IsUninitialized(error)) {
-        /* The engine could not even allocate the error. */
-        dbuf_printf(&out, "{\"name\":\"InternalError\",\"message\":\"out of memory\"}");
-    } else {
+    dbuf_putc(&out, '{');
+    if (is_object) {
         const char *fields[] = { "name", "message", "stack" };
-        dbuf_putc(&out, '{');
         bool first = true;
         for (int i = 0; i < 3; i++) {
-            JSValue value = JS_IsObject(error) && JS_VALUE_GET_OBJ(error)->class_id == JS_CLASS_ERROR
-                ? JS_GetPropertyStr(context, error, fields[i]) : JS_UNDEFINED;
-            const char *text = JS_IsString(value) ? JS_ToCString(context, value) : NULL;
+            JSValue value = plain_string(error, fields[i]);
+            size_t length;
+            const char *text = JS_IsString(value) ? JS_ToCStringLen(context, &length, value) : NULL;
             if (text) {
                 dbuf_printf(&out, "%s\"%s\":", first ? "" : ",", fields[i]);
-                put_json_string(&out, text);
+                put_json_string(&out, (const unsigned char *)text, length);
                 first = false;
                 JS_FreeCString(context, text);
             }
             JS_FreeValue(context, value);
         }
-        dbuf_putc(&out, '}');
+    } else if (JS_IsString(error)) {
+        size_t length;
+        const char *text = JS_ToCStringLen(context, &length, error);
+        if (text) {
+            dbuf_printf(&out, "\"message\":");
+            put_json_string(&out, (const unsigned char *)text, length);
+        }
     }
-    host_output(OUTPUT_ERROR, (const char *)out.buf, out.size);
-    return is_interrupt ? RUN_INTERRUPTED : outcome;
+    dbuf_putc(&out, '}');
+    bool is_memory = JS_IsNull(error) || JS_IsUninitialized(error) || dbuf_error(&out) || out.size > MESSAGE_BYTES_MAX;
+    if (!is_memory || is_interrupt)
+        host_output(OUTPUT_UNCAUGHT, dbuf_error(&out) ? "{}" : (const char *)out.buf, dbuf_error(&out) ? 2 : out.size);
+    if (is_interrupt)
+        return RUN_INTERRUPTED;
+    return is_memory ? RUN_FATAL : RUN_FINISHED;
 }
 
 static uint32_t read_word(const char *at)
@@ -385,7 +459,13 @@ static JSValue call_site(const Slot *slot)
     char text[512];
     snprintf(text, sizeof text, "%s:%d:%d", file ? file : "script", line, column);
     JS_FreeCString(context, file);
-    return JS_NewString(context, text);
+    JSValue site = JS_NewString(context, text);
+    if (JS_IsException(site)) {
+        /* An error without its place is better than none. */
+        JS_FreeValue(context, JS_GetException(context));
+        return JS_UNDEFINED;
+    }
+    return site;
 }
 
 /* Applies one entry. Returns 0, or -1 with an exception pending. */
@@ -467,13 +547,13 @@ static int32_t run_jobs(void)
     while (!finished) {
         if (interrupt_flag) {
             JS_ThrowInterrupted(context);
-            return report_exception(RUN_INTERRUPTED);
+            return report_exception();
         }
         int ran = JS_ExecutePendingJob(runtime, &job_context);
         if (ran == 0)
             break;
         if (ran < 0)
-            return report_exception(RUN_FATAL);
+            return report_exception();
     }
     return finished ? RUN_FINISHED : RUN_WAITING;
 }
@@ -491,7 +571,7 @@ EXPORT(vm_run) int32_t vm_run(uint32_t length)
         if ((uint32_t)(end - bytes) < size)
             break;
         if (apply_entry(kind, id, bytes, size))
-            return report_exception(RUN_FATAL);
+            return report_exception();
         outcome = run_jobs();
         at = bytes + ((size + 1 + 3) & ~3u);
     }

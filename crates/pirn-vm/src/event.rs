@@ -1,7 +1,7 @@
 //! What leaves a VM while a script runs, and how a script ends.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::text::{JsString, JsonText};
 
@@ -112,21 +112,59 @@ pub struct Failure {
 /// The events of one VM, readable while it runs. Clones share their content.
 #[derive(Debug, Clone, Default)]
 pub struct EventQueue {
-    events: Arc<Mutex<VecDeque<Event>>>,
+    events: Arc<Mutex<Events>>,
 }
+
+#[derive(Debug, Default)]
+struct Events {
+    list: VecDeque<Event>,
+    /// What the calls in the list take, in bytes.
+    call_bytes: usize,
+}
+
+/// What a call takes beside its argument, roughly.
+const CALL_BYTES: usize = 256;
 
 impl EventQueue {
     pub(crate) fn push(&self, event: Event) {
-        self.events.lock().unwrap_or_else(PoisonError::into_inner).push_back(event);
+        self.lock().list.push_back(event);
+    }
+
+    /// Adds a call, unless the calls that nobody has taken would pass `bytes_max`. Says whether it was added.
+    pub(crate) fn push_call(&self, event: Event, bytes_max: usize) -> bool {
+        let argument = match &event {
+            Event::Call { arguments: Some(arguments), .. } => arguments.as_str().len(),
+            Event::Call { .. } | Event::Output(_) | Event::Notify(_) | Event::Yield => 0,
+        };
+        let mut events = self.lock();
+        let bytes = events.call_bytes.saturating_add(argument).saturating_add(CALL_BYTES);
+        if bytes > bytes_max {
+            return false;
+        }
+        events.call_bytes = bytes;
+        events.list.push_back(event);
+        true
+    }
+
+    /// Adds a yield; several with nothing between them are one.
+    pub(crate) fn push_yield(&self) {
+        let mut events = self.lock();
+        if events.list.back() != Some(&Event::Yield) {
+            events.list.push_back(Event::Yield);
+        }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.events.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
+        self.lock().list.is_empty()
     }
 
     /// Takes all events there are.
     pub fn drain(&self) -> VecDeque<Event> {
-        std::mem::take(&mut *self.events.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut *self.lock()).list
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Events> {
+        self.events.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

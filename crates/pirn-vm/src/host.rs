@@ -14,10 +14,10 @@ use wasmtime::{Caller, Linker, Memory, StoreLimits};
 use crate::event::{CallId, CallTarget, End, Event, EventQueue, Failure, Output, StopReason, StoreWrite};
 use crate::text::{JsString, JsonText};
 
-/// Timers a script may have; each costs the host an entry.
+/// Timers a guest may have; each costs the host an entry. The prelude stops a script before.
 const TIMERS_MAX: usize = 100_000;
-/// Bytes that are kept of what the guest hands over at once. The largest single output allowed is 16 Mi characters of at most
-/// three bytes; an argument is limited by its owner.
+/// The most the guest may hand over at once (shim.c refuses more with an error). The largest single output allowed is 16 Mi
+/// characters of at most three bytes; an argument is limited by its owner.
 const MESSAGE_BYTES_MAX: u32 = 64 << 20;
 
 /// What the guest's imports work on.
@@ -38,6 +38,7 @@ pub(crate) struct Host {
     pub(crate) store_writes: Vec<StoreWrite>,
     pub(crate) clock: Clock,
     pub(crate) watch: Watch,
+    call_bytes_max: usize,
     output_characters: usize,
     output_items: usize,
     output_characters_max: usize,
@@ -60,6 +61,7 @@ impl Host {
             store_writes: Vec::new(),
             clock: Clock::default(),
             watch: Watch::new(limits.cpu),
+            call_bytes_max: (limits.memory_bytes as usize).max(MESSAGE_BYTES_MAX as usize),
             output_characters: 0,
             output_items: 0,
             output_characters_max: limits.output_characters as usize,
@@ -90,8 +92,8 @@ impl Host {
 
     /// A second wall behind the prelude's own count, for a guest whose memory has been corrupted.
     fn count_output(&mut self, characters: usize) -> Result<(), Stop> {
-        self.output_items += 1;
-        self.output_characters += characters;
+        self.output_items = self.output_items.saturating_add(1);
+        self.output_characters = self.output_characters.saturating_add(characters);
         if self.output_items > self.output_items_max || self.output_characters > self.output_characters_max {
             return Err(Stop::Crash("the guest passed its output limits"));
         }
@@ -99,15 +101,29 @@ impl Host {
     }
 }
 
-/// The script's clock.
+/// The script's clock, which never runs backwards, not even over a snapshot.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Clock {
     started_at: Instant,
+    /// What it showed when it was started.
+    start: Duration,
+}
+
+impl Clock {
+    /// A clock that goes on from what another one showed.
+    pub(crate) fn from(start: Duration) -> Self {
+        Self { started_at: Instant::now(), start }
+    }
+
+    pub(crate) fn now(&self) -> Duration {
+        self.start.saturating_add(self.started_at.elapsed())
+    }
 }
 
 impl Default for Clock {
     fn default() -> Self {
-        Self { started_at: Instant::now() }
+        // What the clock showed while the image was made (build/main.rs), where the script's time origin is.
+        Self::from(Duration::from_secs(1))
     }
 }
 
@@ -169,7 +185,7 @@ impl CpuAccount {
     pub(crate) fn used(&self) -> Duration {
         let start = self.slice_start_ns.load(Ordering::Relaxed);
         let slice = if start == 0 { 0 } else { thread_cpu_ns().saturating_sub(start) };
-        Duration::from_nanos(self.used_ns.load(Ordering::Relaxed) + slice)
+        Duration::from_nanos(self.used_ns.load(Ordering::Relaxed).saturating_add(slice))
     }
 
     pub(crate) fn add(&self, used: Duration) {
@@ -217,12 +233,17 @@ const ERROR: i32 = 7;
 const STORE: i32 = 8;
 const EXIT: i32 = 9;
 const STOP: i32 = 10;
+const UNCAUGHT: i32 = 11;
 
 /// Kinds of `host_call`, as the prelude numbers them.
 const CALL_TOOL: i32 = 0;
 const CALL_GLOBAL: i32 = 1;
 const TIMER_SET: i32 = 2;
 const TIMER_CLEAR: i32 = 3;
+
+/// Results of `host_call`, as the shim reads them.
+const CALL_REFUSED: i32 = 0;
+const CALL_TAKEN: i32 = 1;
 
 pub(crate) fn link(linker: &mut Linker<Host>) -> wasmtime::Result<()> {
     linker.func_wrap("pirn", "host_call", host_call)?;
@@ -231,7 +252,7 @@ pub(crate) fn link(linker: &mut Linker<Host>) -> wasmtime::Result<()> {
         let elapsed = if clock_id == 0 {
             SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
         } else {
-            caller.data().clock.started_at.elapsed()
+            caller.data().clock.now()
         };
         i64::try_from(elapsed.as_nanos()).unwrap_or(i64::MAX)
     })?;
@@ -264,7 +285,7 @@ fn host_call(
     first_length: u32,
     second: u32,
     second_length: u32,
-) -> wasmtime::Result<()> {
+) -> wasmtime::Result<i32> {
     match kind {
         CALL_TOOL | CALL_GLOBAL => {
             let name = String::from_utf8_lossy(bytes(&caller, first, first_length)?).into_owned();
@@ -277,10 +298,14 @@ fn host_call(
             let target = if kind == CALL_TOOL { CallTarget::Tool } else { CallTarget::Global };
             let id = CallId(u32::try_from(id).map_err(|_| Stop::Crash("a call without a number"))?);
             let host = caller.data_mut();
-            if host.open_calls.insert(id, (target, name.clone())).is_some() {
+            if host.open_calls.contains_key(&id) {
                 return Err(Stop::Crash("the guest used the number of an open call again").into());
             }
-            host.events.push(Event::Call { id, target, name, arguments });
+            let event = Event::Call { id, target, name: name.clone(), arguments };
+            if !host.events.push_call(event, host.call_bytes_max) {
+                return Ok(CALL_REFUSED);
+            }
+            host.open_calls.insert(id, (target, name));
         }
         TIMER_SET => {
             let host = caller.data_mut();
@@ -292,7 +317,7 @@ fn host_call(
         TIMER_CLEAR => caller.data_mut().clear_timer(id),
         _ => return Err(Stop::Crash("a call of an unknown kind").into()),
     }
-    Ok(())
+    Ok(CALL_TAKEN)
 }
 
 fn host_output(mut caller: Caller<'_, Host>, kind: i32, at: u32, length: u32) -> wasmtime::Result<()> {
@@ -325,13 +350,16 @@ fn host_output(mut caller: Caller<'_, Host>, kind: i32, at: u32, length: u32) ->
             host.count_output(message.len())?;
             host.events.push(Event::Output(output));
         }
-        YIELD => caller.data().events.push(Event::Yield),
+        YIELD => caller.data().events.push_yield(),
         VALUE => {
             let value = JsonText::new(String::from_utf8_lossy(message).into_owned());
             caller.data_mut().value = Some(value);
         }
-        ERROR => {
-            let failure = failure_from(message);
+        ERROR | UNCAUGHT => {
+            let mut failure = failure_from(message);
+            if kind == UNCAUGHT {
+                failure.stack = failure.stack.as_deref().map(|frames| script_stack(&failure, frames));
+            }
             caller.data_mut().failure = Some(failure);
         }
         STORE => {
@@ -349,33 +377,45 @@ fn host_output(mut caller: Caller<'_, Host>, kind: i32, at: u32, length: u32) ->
 fn failure_from(message: &[u8]) -> Failure {
     #[derive(Deserialize, Default)]
     struct Report<'a> {
-        name: Option<String>,
+        #[serde(borrow)]
+        name: Option<&'a serde_json::value::RawValue>,
         #[serde(borrow)]
         message: Option<&'a serde_json::value::RawValue>,
-        stack: Option<String>,
+        #[serde(borrow)]
+        stack: Option<&'a serde_json::value::RawValue>,
     }
-    let text = JsonText::new(String::from_utf8_lossy(message).into_owned());
-    let text = text.as_str();
-    let lossless: Option<Report<'_>> = serde_json::from_str(text).ok();
-    if let Some(report) = lossless {
-        let message = report.message.map(|raw| unquote(raw.get())).unwrap_or_default();
-        return Failure { name: report.name, message, stack: report.stack };
-    }
-    let value = JsonText::new(text).parse().unwrap_or_default();
-    let field = |name: &str| value.get(name).and_then(serde_json::Value::as_str).map(str::to_owned);
+    let text = String::from_utf8_lossy(message);
+    let report: Report<'_> = serde_json::from_str(&text).unwrap_or_default();
+    let read = |raw: &serde_json::value::RawValue| JsString::from_json_literal(raw.get());
     Failure {
-        name: field("name"),
-        message: field("message").unwrap_or_else(|| "The script failed with an error that cannot be read".into()).into(),
-        stack: field("stack"),
+        name: report.name.and_then(read).map(JsString::into_string_lossy),
+        message: report
+            .message
+            .and_then(read)
+            .unwrap_or_else(|| "The script failed with an error that cannot be read".into()),
+        stack: report.stack.and_then(read).map(JsString::into_string_lossy),
     }
 }
 
-/// The string behind a JSON string literal, lone surrogates included.
-pub(crate) fn unquote(json: &str) -> JsString {
-    if let Ok(text) = serde_json::from_str::<String>(json) {
-        return text.into();
+/// The stack of an error as the prelude would show it: headed by the error, with the script's own frames alone.
+fn script_stack(failure: &Failure, frames: &str) -> String {
+    let mut stack = failure.name.clone().unwrap_or_else(|| "Error".into());
+    if failure.message.utf16_length() > 0 {
+        stack.push_str(": ");
+        stack.push_str(&failure.message.to_string());
     }
-    JsonText::new(json).parse().ok().and_then(|value| value.as_str().map(JsString::from)).unwrap_or_default()
+    let is_own = |line: &&str| {
+        !line.trim().is_empty()
+            && !line.contains("pirn:prelude:")
+            && !line.trim_end().ends_with("(native)")
+            && !line.trim_end().ends_with("(missing)")
+    };
+    for line in frames.lines().filter(is_own) {
+        stack.push('\n');
+        // Line 0 is the wrapper's, where a script stands that has not come to its first statement.
+        stack.push_str(&line.replace(":0:1)", ":1:1)"));
+    }
+    stack
 }
 
 fn store_writes_from(message: &[u8]) -> Option<Vec<StoreWrite>> {

@@ -8,6 +8,8 @@
 //! A snapshot is as confidential as what the script has seen, and as untrusted as any guest memory: a forged one can do what a
 //! script can do, and no more.
 
+use std::io::Read as _;
+
 use sha2::{Digest as _, Sha256};
 
 use crate::engine::VmEngine;
@@ -87,17 +89,28 @@ impl Vm {
             return Err(refused("it is damaged"));
         }
         let length = usize::try_from(length).map_err(|_| refused("it is too large"))?;
-        let body = zstd::bulk::decompress(reader.rest, length).map_err(|error| refused(error.to_string()))?;
+        let body = decompress(reader.rest, length)?;
         let mut reader = Reader { rest: &body };
         let waiting: Waiting = serde_json::from_slice(reader.block()?).map_err(|error| refused(error.to_string()))?;
         let owner_data = reader.block()?.to_vec();
-        let memory = reader.memory(engine)?;
-        Ok((Self::resume(engine, waiting, &memory)?, owner_data))
+        let (memory_bytes, pages) = reader.memory()?;
+        Ok((Self::resume(engine, waiting, memory_bytes, &pages)?, owner_data))
     }
 }
 
 fn refused(why: impl Into<String>) -> Error {
     Error::new(ErrorKind::Snapshot, why)
+}
+
+/// Decompresses to exactly `length` bytes. Memory is taken as they come, since the length is only claimed.
+fn decompress(compressed: &[u8], length: usize) -> Result<Vec<u8>, Error> {
+    let decoder = zstd::stream::read::Decoder::with_buffer(compressed).map_err(|error| refused(error.to_string()))?;
+    let mut body = Vec::new();
+    decoder.take(length as u64 + 1).read_to_end(&mut body).map_err(|error| refused(error.to_string()))?;
+    if body.len() != length {
+        return Err(refused("it has another length than it claims"));
+    }
+    Ok(body)
 }
 
 fn artifact_digest() -> [u8; DIGEST_BYTES] {
@@ -130,29 +143,20 @@ impl<'a> Reader<'a> {
         self.take(usize::try_from(length).map_err(|_| refused("a part of it is too large"))?)
     }
 
-    /// The memory: the image with the saved pages over it.
-    fn memory(&mut self, engine: &VmEngine) -> Result<Vec<u8>, Error> {
+    /// The length of the memory, and the pages that differ from the image, each with its place.
+    fn memory(&mut self) -> Result<(usize, Vec<(usize, &'a [u8])>), Error> {
         let length = u64::from_le_bytes(self.array()?);
-        let length_max = u64::from(engine.inner.options.memory_bytes_max) + OVERHEAD_BYTES_MAX;
-        let image = engine.inner.image()?;
-        let length = usize::try_from(length).ok().filter(|length| *length as u64 <= length_max);
-        let Some(length) = length.filter(|length| *length >= image.bytes.len()) else {
-            return Err(refused("its memory has a size no VM has"));
-        };
-        let mut memory = image.bytes.clone();
-        memory.resize(length, 0);
+        let length = usize::try_from(length).map_err(|_| refused("its memory has a size no VM has"))?;
+        let mut pages = Vec::new();
         while !self.rest.is_empty() {
             let number = u32::from_le_bytes(self.array()?) as usize;
             let at = number.saturating_mul(MEMORY_PAGE_BYTES);
             let size = length.saturating_sub(at).min(MEMORY_PAGE_BYTES);
-            let page = self.take(size)?;
             if size == 0 {
                 return Err(refused("a page of it lies outside its memory"));
             }
-            if let Some(target) = memory.get_mut(at..at + size) {
-                target.copy_from_slice(page);
-            }
+            pages.push((at, self.take(size)?));
         }
-        Ok(memory)
+        Ok((length, pages))
     }
 }

@@ -16,6 +16,26 @@ impl JsString {
         Self { bytes: bytes.to_vec() }
     }
 
+    /// The string that a JSON literal stands for, lone surrogates included; `None` when it is none.
+    pub(crate) fn from_json_literal(json: &str) -> Option<Self> {
+        if let Ok(text) = serde_json::from_str::<String>(json) {
+            return Some(text.into());
+        }
+        let inner = json.strip_prefix('"')?.strip_suffix('"')?;
+        let mut bytes = Vec::with_capacity(inner.len());
+        let mut rest = inner;
+        // Each lone half on its own; what lies between them is a literal that the parser reads.
+        while let Some((at, unit)) = first_lone_surrogate(rest) {
+            let (before, from) = rest.split_at_checked(at)?;
+            bytes.extend_from_slice(serde_json::from_str::<String>(&format!("\"{before}\"")).ok()?.as_bytes());
+            let [high, low] = unit.to_be_bytes();
+            bytes.extend_from_slice(&[0xED, 0x80 | (high & 0x0F) << 2 | low >> 6, 0x80 | low & 0x3F]);
+            rest = from.get(ESCAPE_BYTES..)?;
+        }
+        bytes.extend_from_slice(serde_json::from_str::<String>(&format!("\"{rest}\"")).ok()?.as_bytes());
+        Some(Self { bytes })
+    }
+
     /// The text, if it is valid Unicode.
     pub fn as_str(&self) -> Option<&str> {
         std::str::from_utf8(&self.bytes).ok()
@@ -31,7 +51,12 @@ impl JsString {
 
     /// The length in UTF-16 code units, as scripts count it.
     pub fn utf16_length(&self) -> usize {
-        self.utf16().count()
+        match self.as_str() {
+            Some(text) if text.is_ascii() => text.len(),
+            // Characters outside the basic plane are the ones whose encoding starts with F0 or more, and count twice.
+            Some(text) => text.chars().count() + text.bytes().filter(|byte| *byte >= 0xF0).count(),
+            None => self.utf16().count(),
+        }
     }
 
     /// The UTF-16 code units.
@@ -71,7 +96,12 @@ fn decode(bytes: &[u8]) -> Option<(u32, usize)> {
             _ => return Some((0xFFFD, index)),
         }
     }
-    Some((if code > 0x10_FFFF { 0xFFFD } else { code }, length))
+    let is_shortest = match length {
+        3 => code >= 0x800,
+        4 => code >= 0x1_0000,
+        _ => true,
+    };
+    Some((if code <= 0x10_FFFF && is_shortest { code } else { 0xFFFD }, length))
 }
 
 impl fmt::Display for JsString {
@@ -150,33 +180,43 @@ impl fmt::Display for JsonText {
     }
 }
 
-/// Replaces `\uD800` to `\uDFFF` escapes that are not part of a pair by `\ufffd`.
-fn replace_lone_surrogates(json: &str) -> String {
+/// The length of `\uXXXX`.
+const ESCAPE_BYTES: usize = 6;
+
+/// Where the first `\uD800` to `\uDFFF` escape is that is not part of a pair, and its code unit.
+fn first_lone_surrogate(json: &str) -> Option<(usize, u16)> {
     let bytes = json.as_bytes();
     let escape_at = |at: usize| -> Option<u16> {
-        let escape = bytes.get(at..at + 6)?;
-        let digits = escape.strip_prefix(b"\\u")?;
-        u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
+        let digits = bytes.get(at..at + ESCAPE_BYTES)?.strip_prefix(b"\\u")?;
+        // The parser of integers takes a sign, JSON does not.
+        let is_hexadecimal = digits.iter().all(u8::is_ascii_hexdigit);
+        u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok().filter(|_| is_hexadecimal)
     };
-    let mut fixed = Vec::with_capacity(bytes.len());
     let mut at = 0;
-    while let Some(&byte) = bytes.get(at) {
-        let length = match (byte, escape_at(at)) {
-            (b'\\', Some(0xD800..=0xDBFF)) if matches!(escape_at(at + 6), Some(0xDC00..=0xDFFF)) => 12,
-            (b'\\', Some(0xD800..=0xDFFF)) => {
-                fixed.extend_from_slice(b"\\ufffd");
-                at += 6;
-                continue;
-            }
-            (b'\\', Some(_)) => 6,
-            (b'\\', None) => 2,
-            _ => 1,
+    while let Some(found) = bytes.get(at..).and_then(|rest| rest.iter().position(|byte| *byte == b'\\')) {
+        at += found;
+        at += match escape_at(at) {
+            Some(0xD800..=0xDBFF) if matches!(escape_at(at + ESCAPE_BYTES), Some(0xDC00..=0xDFFF)) => 2 * ESCAPE_BYTES,
+            Some(unit @ 0xD800..=0xDFFF) => return Some((at, unit)),
+            Some(_) => ESCAPE_BYTES,
+            None => 2,
         };
-        let end = (at + length).min(bytes.len());
-        fixed.extend_from_slice(bytes.get(at..end).unwrap_or_default());
-        at = end;
     }
-    String::from_utf8(fixed).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
+    None
+}
+
+/// Replaces `\uD800` to `\uDFFF` escapes that are not part of a pair by `\ufffd`.
+fn replace_lone_surrogates(json: &str) -> String {
+    let mut fixed = String::with_capacity(json.len());
+    let mut rest = json;
+    while let Some((at, _)) = first_lone_surrogate(rest) {
+        let Some((before, from)) = rest.split_at_checked(at) else { break };
+        fixed.push_str(before);
+        fixed.push_str("\\ufffd");
+        rest = from.get(ESCAPE_BYTES..).unwrap_or_default();
+    }
+    fixed.push_str(rest);
+    fixed
 }
 
 #[cfg(test)]

@@ -13,8 +13,8 @@ use wasmtime::{Instance, Memory, Store, StoreContextMut, Trap, TypedFunc, Update
 
 use crate::engine::VmEngine;
 use crate::error::{Error, ErrorKind};
-use crate::event::{CallId, CallTarget, End, EventQueue, Failure, StoreWrite};
-use crate::host::{Host, Stop};
+use crate::event::{CallId, CallTarget, End, EventQueue, Failure, StopReason, StoreWrite};
+use crate::host::{Clock, Host, Stop};
 use crate::limits::Limits;
 use crate::program::Program;
 use crate::text::JsonText;
@@ -38,6 +38,8 @@ pub struct Vm {
     queue: VecDeque<Entry>,
     limits: Limits,
     state: State,
+    /// Whether the guest is in the middle of a run; also when the future that drove it was dropped.
+    is_in_run: bool,
     pub(crate) engine: VmEngine,
 }
 
@@ -152,6 +154,7 @@ impl Vm {
             queue: VecDeque::new(),
             limits,
             state: State::New,
+            is_in_run: false,
             engine: engine.clone(),
             memory,
             store,
@@ -247,9 +250,14 @@ impl Vm {
 
     /// Runs the script until it waits or ends. Gives the executor a turn every millisecond, so a computing script does not
     /// hold up other tasks of its thread.
+    ///
+    /// A script whose poll is dropped before it is done is lost: the next poll says that it was interrupted.
     pub async fn poll_async(&mut self) -> Step {
         if self.state == State::Ended {
             return Step::Ended(self.store.data().end.clone().unwrap_or(End::Returned(None)));
+        }
+        if self.is_in_run {
+            return self.end(End::Stopped(StopReason::Interrupted, None));
         }
         loop {
             self.queue_due_timers();
@@ -304,18 +312,20 @@ impl Vm {
     /// Runs the first entries of the queue. Returns the script's end, if that was it.
     async fn run_batch(&mut self) -> Option<End> {
         let mut batch = Vec::new();
-        while let Some(entry) = self.queue.front() {
-            if !batch.is_empty() && batch.len() + entry.bytes.len() > BATCH_BYTES_MAX {
+        let mut entries = 0;
+        for entry in &self.queue {
+            if entries > 0 && batch.len() + entry.bytes.len() > BATCH_BYTES_MAX {
                 break;
             }
-            let Some(entry) = self.queue.pop_front() else { break };
             entry.write_to(&mut batch);
+            entries += 1;
         }
         let length = match self.put(&batch).await {
             Ok(Some(length)) => length,
-            Ok(None) => return Some(self.out_of_room(batch.len())),
+            Ok(None) => return self.shrink_first_entry(),
             Err(error) => return Some(self.end_of_trap(&error)),
         };
+        drop(self.queue.drain(..entries));
         let result = self.enter(self.run.clone(), length).await;
         // A large buffer is freed by the guest after the run.
         if self.buffer_at.1 > GUEST_BUFFER_KEPT_BYTES {
@@ -332,18 +342,29 @@ impl Vm {
                     None => End::Failed(failure.unwrap_or_default()),
                 })
             }
-            // The engine gave up on a promise job or on starting at all, which only happens when memory is out.
-            Ok(_) => Some(match self.store.data_mut().failure.take() {
-                Some(failure) => End::OutOfMemory(failure.message.into_string_lossy()),
-                None => End::Crashed("the engine failed without saying why".into()),
-            }),
+            // The engine could not even allocate the error.
+            Ok(_) => Some(self.out_of_memory()),
             Err(error) => Some(self.end_of_trap(&error)),
         }
     }
 
-    fn out_of_room(&self, bytes: usize) -> End {
+    /// What follows when the guest has no room for a batch: the first call in it fails instead of the script. Returns the end
+    /// of a script for which there is no room even for that.
+    fn shrink_first_entry(&mut self) -> Option<End> {
         let limit = self.limits.memory_bytes;
-        End::OutOfMemory(format!("out of memory: {bytes} bytes of results do not fit into the {limit} bytes the script may use"))
+        let first = self.queue.front_mut()?;
+        let bytes = first.bytes.len();
+        let what = format!("out of memory: {bytes} bytes do not fit into what is left of the {limit} bytes the script may use");
+        if bytes <= what.len() + GUEST_BUFFER_FIRST_BYTES as usize || first.kind == ENTRY_START {
+            return Some(End::OutOfMemory(what));
+        }
+        first.kind = ENTRY_REJECT;
+        first.bytes = json!({"message": what, "kind": "memory"}).to_string().into_bytes();
+        None
+    }
+
+    fn out_of_memory(&self) -> End {
+        End::OutOfMemory(format!("out of memory: the script may use {} bytes", self.limits.memory_bytes))
     }
 
     fn reported_end(&mut self) -> End {
@@ -366,9 +387,7 @@ impl Vm {
         match error.downcast_ref::<Trap>() {
             Some(Trap::StackOverflow) => End::Crashed("the script recursed too deep for the engine's own stack".into()),
             // The engine's own abort, which it only reaches when it cannot allocate what it needs to report an error.
-            Some(Trap::UnreachableCodeReached) => {
-                End::OutOfMemory(format!("out of memory: the script may use {} bytes", self.limits.memory_bytes))
-            }
+            Some(Trap::UnreachableCodeReached) => self.out_of_memory(),
             _ => End::Crashed(format!("{error:#}")),
         }
     }
@@ -380,6 +399,8 @@ impl Vm {
             // A little more than asked, so that growing results do not ask every time.
             let wanted = length.saturating_add(length / 4).max(GUEST_BUFFER_FIRST_BYTES);
             let at = self.enter(self.buffer.clone(), wanted).await?;
+            // The old buffer is gone in any case.
+            self.buffer_at = (0, 0);
             if at == 0 {
                 return Ok(None);
             }
@@ -399,18 +420,23 @@ impl Vm {
             let address = self.store.data().interrupt_address as usize;
             self.memory.write(&mut self.store, address, &0_u32.to_le_bytes())?;
         }
+        self.is_in_run = true;
         self.store.set_epoch_deadline(1);
         let engine = self.engine.clone();
         let _running = engine.inner.ticker.running();
         let cpu = Arc::clone(&self.store.data().watch.cpu);
-        let mut call = pin!(function.call_async(&mut self.store, argument));
-        std::future::poll_fn(move |context| {
-            cpu.begin_slice();
-            let polled = call.as_mut().poll(context);
-            cpu.end_slice();
-            polled
-        })
-        .await
+        let result = {
+            let mut call = pin!(function.call_async(&mut self.store, argument));
+            std::future::poll_fn(move |context| {
+                cpu.begin_slice();
+                let polled = call.as_mut().poll(context);
+                cpu.end_slice();
+                polled
+            })
+            .await
+        };
+        self.is_in_run = false;
+        result
     }
 }
 
@@ -435,8 +461,10 @@ pub(crate) struct Waiting {
     pub(crate) buffer_at: (u32, u32),
     /// Number, whether it is a tool, and name of each open call.
     pub(crate) open_calls: Vec<(u32, bool, String)>,
-    /// Number of each timer and the time it has left.
-    pub(crate) timers_ms: Vec<(i32, u64)>,
+    /// Number of each timer and the time it has left; exact, since it is also the order they fire in.
+    pub(crate) timers_ns: Vec<(i32, u64)>,
+    /// What the script's clock shows.
+    pub(crate) clock_ns: u64,
 }
 
 impl Vm {
@@ -446,11 +474,16 @@ impl Vm {
     /// When the script does not wait, or something is still on its way to or from it.
     pub(crate) fn waiting(&self) -> Result<Waiting, Error> {
         let host = self.store.data();
-        if self.state != State::Started || !self.queue.is_empty() || !host.events.is_empty() {
+        let is_waiting = self.state == State::Started && self.queue.is_empty() && !self.is_in_run;
+        if !is_waiting || !host.events.is_empty() {
             return Err(Error::new(ErrorKind::State, "only a script that waits, with all events taken, can be saved"));
+        }
+        if host.watch.interrupt.load(Ordering::Relaxed) {
+            return Err(Error::new(ErrorKind::State, "a script that is to be stopped cannot be saved"));
         }
         let now = Instant::now();
         let milliseconds = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+        let nanoseconds = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         Ok(Waiting {
             memory_bytes: self.limits.memory_bytes,
             stack_bytes: self.limits.stack_bytes,
@@ -467,16 +500,22 @@ impl Vm {
                 .iter()
                 .map(|(id, (target, name))| (id.0, *target == CallTarget::Tool, name.clone()))
                 .collect(),
-            timers_ms: host
+            timers_ns: host
                 .timers
                 .iter()
-                .map(|(id, at)| (*id, milliseconds(at.saturating_duration_since(now))))
+                .map(|(id, at)| (*id, nanoseconds(at.saturating_duration_since(now))))
                 .collect(),
+            clock_ns: nanoseconds(host.clock.now()),
         })
     }
 
-    /// A VM with the memory of a waiting one.
-    pub(crate) fn resume(engine: &VmEngine, waiting: Waiting, memory: &[u8]) -> Result<Self, Error> {
+    /// A VM with the memory of a waiting one: as long as that, and with these pages where it differs from the image.
+    pub(crate) fn resume(
+        engine: &VmEngine,
+        waiting: Waiting,
+        memory_bytes: usize,
+        pages: &[(usize, &[u8])],
+    ) -> Result<Self, Error> {
         let limits = Limits {
             memory_bytes: waiting.memory_bytes,
             stack_bytes: waiting.stack_bytes,
@@ -487,8 +526,10 @@ impl Vm {
             store_total_characters: waiting.store_total_characters,
         };
         let mut vm = Self::instantiate(engine, limits, Fresh::No)?;
-        vm.set_memory(memory)?;
-        vm.apply_limits(Fresh::No)?;
+        vm.set_memory(memory_bytes, pages)?;
+        // The guest's own code runs here, on what may be forged.
+        vm.apply_limits(Fresh::No)
+            .map_err(|error| Error::new(ErrorKind::Snapshot, format!("its memory does not work: {error}")))?;
         vm.state = State::Started;
         vm.buffer_at = waiting.buffer_at;
         let now = Instant::now();
@@ -499,11 +540,13 @@ impl Vm {
             let target = if is_tool { CallTarget::Tool } else { CallTarget::Global };
             host.open_calls.insert(CallId(id), (target, name));
         }
-        for (id, left_ms) in waiting.timers_ms {
-            // A time that cannot be reached is as good as one far away.
-            let at = now.checked_add(Duration::from_millis(left_ms)).unwrap_or(now + Duration::from_secs(1 << 31));
+        for (id, left_ns) in waiting.timers_ns {
+            // The longest delay is 25 days, so a time that cannot be reached is forged.
+            let at = now.checked_add(Duration::from_nanos(left_ns)).unwrap_or(now);
+            host.clear_timer(id);
             host.set_timer(id, at);
         }
+        host.clock = Clock::from(Duration::from_nanos(waiting.clock_ns));
         Ok(vm)
     }
 
@@ -511,21 +554,22 @@ impl Vm {
         self.memory.data(&self.store)
     }
 
-    fn set_memory(&mut self, bytes: &[u8]) -> Result<(), Error> {
-        let failed = |error: wasmtime::Error| Error::new(ErrorKind::Exhausted, format!("{error:#}"));
+    fn set_memory(&mut self, length: usize, pages: &[(usize, &[u8])]) -> Result<(), Error> {
+        let refused = |why: String| Error::new(ErrorKind::Snapshot, why);
         let have = self.memory.data_size(&self.store);
-        let missing_pages = bytes.len().saturating_sub(have).div_ceil(WASM_PAGE_BYTES) as u64;
+        if length < have || !length.is_multiple_of(WASM_PAGE_BYTES) {
+            return Err(refused("its memory has a size no VM has".into()));
+        }
+        let missing_pages = ((length - have) / WASM_PAGE_BYTES) as u64;
         if missing_pages > 0 {
-            block_on(self.memory.grow_async(&mut self.store, missing_pages)).map_err(failed)?;
+            block_on(self.memory.grow_async(&mut self.store, missing_pages))
+                .map_err(|error| refused(format!("its memory is larger than its limit: {error:#}")))?;
         }
         let data = self.memory.data_mut(&mut self.store);
-        // Pages that are the same as in the image stay shared with it.
-        for (page, new) in data.chunks_mut(MEMORY_PAGE_BYTES).zip(bytes.chunks(MEMORY_PAGE_BYTES)) {
-            if page != new
-                && let Some(start) = page.get_mut(..new.len())
-            {
-                start.copy_from_slice(new);
-            }
+        for (at, page) in pages {
+            data.get_mut(*at..at.saturating_add(page.len()))
+                .ok_or_else(|| refused("a page of it lies outside its memory".into()))?
+                .copy_from_slice(page);
         }
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! JSON text as `JSON.stringify` writes it.
 
-use serde_json::{Number, Value};
+use serde_json::{Map, Number, Value};
 
 /// Integers beyond this are not exact in JavaScript (2^53).
 const EXACT_INTEGER_MAX: u64 = 1 << 53;
@@ -29,6 +29,13 @@ pub(super) fn string_text(text: &str) -> String {
     Value::from(text).to_string()
 }
 
+/// Members in the order JavaScript keeps them: array indexes by number, then the others as written.
+pub(super) fn property_order(members: &Map<String, Value>) -> Vec<(&String, &Value)> {
+    let mut ordered: Vec<_> = members.iter().collect();
+    ordered.sort_by_key(|(name, _)| array_index(name).map_or(u64::MAX, u64::from));
+    ordered
+}
+
 fn write(value: &Value, text: &mut String) {
     match value {
         Value::Null | Value::Bool(_) | Value::String(_) => text.push_str(&value.to_string()),
@@ -44,11 +51,8 @@ fn write(value: &Value, text: &mut String) {
             text.push(']');
         }
         Value::Object(members) => {
-            let mut ordered: Vec<_> = members.iter().collect();
-            // Stable, so that names which are no index keep their order behind those which are.
-            ordered.sort_by_key(|(name, _)| array_index(name).map_or(u64::MAX, u64::from));
             text.push('{');
-            for (index, (name, member)) in ordered.into_iter().enumerate() {
+            for (index, (name, member)) in property_order(members).into_iter().enumerate() {
                 if index > 0 {
                     text.push(',');
                 }

@@ -9,13 +9,16 @@ pub(super) fn resolve<'a>(root: &'a Value, reference: &str) -> Option<&'a Value>
     if pointer.is_empty() {
         return Some(root);
     }
-    pointer.strip_prefix('/')?.split('/').filter(|segment| !segment.is_empty()).try_fold(
-        root,
-        |value, segment| {
-            let name = percent_decode(segment)?.replace("~1", "/").replace("~0", "~");
+    pointer
+        .strip_prefix('/')?
+        .split('/')
+        .filter(|segment| !segment.is_empty())
+        .try_fold(root, |value, segment| {
+            let name = percent_decode(segment)?
+                .replace("~1", "/")
+                .replace("~0", "~");
             value.as_object()?.get(&name)
-        },
-    )
+        })
 }
 
 /// Decodes `%XX` escapes; `None` where one is malformed or the result is not UTF-8.

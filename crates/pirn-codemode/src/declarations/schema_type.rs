@@ -38,7 +38,14 @@ pub(super) struct Renderer<'a> {
 
 impl<'a> Renderer<'a> {
     pub(super) fn new(root: &'a Value, tags: TagMode) -> Self {
-        Self { root, tags, expansions: 0, subschemas: 0, depth: 0, following: Vec::new() }
+        Self {
+            root,
+            tags,
+            expansions: 0,
+            subschemas: 0,
+            depth: 0,
+            following: Vec::new(),
+        }
     }
 
     /// Renders a schema of the document.
@@ -46,9 +53,11 @@ impl<'a> Renderer<'a> {
         match schema {
             Value::Bool(false) => NEVER.to_owned(),
             Value::Object(members) => self.render_bounded(members),
-            Value::Bool(true) | Value::Null | Value::Number(_) | Value::String(_) | Value::Array(_) => {
-                UNKNOWN.to_owned()
-            }
+            Value::Bool(true)
+            | Value::Null
+            | Value::Number(_)
+            | Value::String(_)
+            | Value::Array(_) => UNKNOWN.to_owned(),
         }
     }
 
@@ -113,9 +122,19 @@ impl<'a> Renderer<'a> {
             .iter()
             .map(|part| self.render(part))
             .filter(|text| text != UNKNOWN)
-            .map(|text| if text.contains(" | ") { format!("({text})") } else { text })
+            .map(|text| {
+                if text.contains(" | ") {
+                    format!("({text})")
+                } else {
+                    text
+                }
+            })
             .collect();
-        if texts.is_empty() { UNKNOWN.to_owned() } else { texts.join(" & ") }
+        if texts.is_empty() {
+            UNKNOWN.to_owned()
+        } else {
+            texts.join(" & ")
+        }
     }
 
     fn of_type(&mut self, schema: &'a Map<String, Value>, type_value: &'a Value) -> String {
@@ -124,7 +143,11 @@ impl<'a> Renderer<'a> {
         }
         self.subschemas += 1;
         match type_value {
-            Value::Array(types) => union(types.iter().map(|type_value| self.of_type(schema, type_value))),
+            Value::Array(types) => union(
+                types
+                    .iter()
+                    .map(|type_value| self.of_type(schema, type_value)),
+            ),
             Value::String(name) => match name.as_str() {
                 "string" => "string".to_owned(),
                 "number" | "integer" => "number".to_owned(),
@@ -134,7 +157,9 @@ impl<'a> Renderer<'a> {
                 "array" => self.array(schema),
                 _ => UNKNOWN.to_owned(),
             },
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => UNKNOWN.to_owned(),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => {
+                UNKNOWN.to_owned()
+            }
         }
     }
 
@@ -143,7 +168,10 @@ impl<'a> Renderer<'a> {
         if let Some(item) = items.filter(|items| !items.is_array()) {
             return format!("Array<{}>", self.render(item));
         }
-        let tuple = schema.get("prefixItems").filter(|items| items.is_array()).or(items);
+        let tuple = schema
+            .get("prefixItems")
+            .filter(|items| items.is_array())
+            .or(items);
         match tuple.and_then(Value::as_array) {
             Some(places) if !places.is_empty() => {
                 let places: Vec<String> = places.iter().map(|place| self.render(place)).collect();
@@ -154,8 +182,12 @@ impl<'a> Renderer<'a> {
     }
 
     fn object(&mut self, schema: &'a Map<String, Value>) -> String {
-        let mut properties: Vec<(&String, &Value)> =
-            schema.get("properties").and_then(Value::as_object).into_iter().flatten().collect();
+        let mut properties: Vec<(&String, &Value)> = schema
+            .get("properties")
+            .and_then(Value::as_object)
+            .into_iter()
+            .flatten()
+            .collect();
         properties.sort_by(|(left, _), (right, _)| left.encode_utf16().cmp(right.encode_utf16()));
         let required = schema.get("required").and_then(Value::as_array);
         let members: Vec<Member> = properties
@@ -187,7 +219,12 @@ struct Member {
 
 impl Member {
     fn text(&self) -> String {
-        format!("{}{}: {};", self.name, if self.is_required { "" } else { "?" }, self.type_text)
+        format!(
+            "{}{}: {};",
+            self.name,
+            if self.is_required { "" } else { "?" },
+            self.type_text
+        )
     }
 }
 
@@ -198,7 +235,11 @@ fn layout(members: &[Member], index_type: Option<String>) -> String {
         return "{}".to_owned();
     }
     if members.iter().all(|member| member.comments.is_empty()) {
-        let texts: Vec<String> = members.iter().map(Member::text).chain(index_member).collect();
+        let texts: Vec<String> = members
+            .iter()
+            .map(Member::text)
+            .chain(index_member)
+            .collect();
         return format!("{{ {} }}", texts.join(" "));
     }
     let mut text = "{\n".to_owned();
@@ -224,10 +265,18 @@ fn layout(members: &[Member], index_type: Option<String>) -> String {
 
 /// The comment lines of a property: its description, then its constraints.
 fn comments(property: &Value, tag_mode: TagMode) -> Vec<String> {
-    let Value::Object(property) = property else { return Vec::new() };
-    let description = property.get("description").and_then(Value::as_str).unwrap_or_default();
-    let mut comments: Vec<String> =
-        lines(description).map(trim).filter(|line| !line.is_empty()).map(ToOwned::to_owned).collect();
+    let Value::Object(property) = property else {
+        return Vec::new();
+    };
+    let description = property
+        .get("description")
+        .and_then(Value::as_str)
+        .unwrap_or_default();
+    let mut comments: Vec<String> = lines(description)
+        .map(trim)
+        .filter(|line| !line.is_empty())
+        .map(ToOwned::to_owned)
+        .collect();
     if tag_mode == TagMode::Shown {
         let tags = tags::of(property);
         if !tags.is_empty() {
@@ -239,7 +288,11 @@ fn comments(property: &Value, tag_mode: TagMode) -> Vec<String> {
 
 fn property_name(name: &str) -> String {
     let is_identifier = !name.is_empty() && pirn_tool::to_identifier(name) == name;
-    if is_identifier { name.to_owned() } else { string_text(name) }
+    if is_identifier {
+        name.to_owned()
+    } else {
+        string_text(name)
+    }
 }
 
 /// Joins the alternatives, each once. One that says nothing makes the union say nothing.
@@ -253,5 +306,9 @@ fn union(alternatives: impl Iterator<Item = String>) -> String {
     if distinct.iter().any(|alternative| alternative == UNKNOWN) {
         return UNKNOWN.to_owned();
     }
-    if distinct.is_empty() { NEVER.to_owned() } else { distinct.join(" | ") }
+    if distinct.is_empty() {
+        NEVER.to_owned()
+    } else {
+        distinct.join(" | ")
+    }
 }

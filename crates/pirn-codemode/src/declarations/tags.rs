@@ -38,7 +38,10 @@ const KEYWORDS: [Keyword; 11] = [
 
 /// The tags of a property, such as `@minimum 1`. The constraints of its only alternative beside `null` count as its own.
 pub(super) fn of(property: &Schema) -> Vec<String> {
-    let sources: Vec<&Schema> = [Some(property), only_branch(property)].into_iter().flatten().collect();
+    let sources: Vec<&Schema> = [Some(property), only_branch(property)]
+        .into_iter()
+        .flatten()
+        .collect();
     let mut tags = Vec::new();
     if sources.iter().any(|source| is_integer(source)) {
         tags.push("@integer".to_owned());
@@ -50,7 +53,10 @@ pub(super) fn of(property: &Schema) -> Vec<String> {
             Keyword::Each(name) => tags.extend(each(&sources, name)),
         }
     }
-    if sources.iter().any(|source| source.get("uniqueItems") == Some(&Value::Bool(true))) {
+    if sources
+        .iter()
+        .any(|source| source.get("uniqueItems") == Some(&Value::Bool(true)))
+    {
         tags.push("@uniqueItems".to_owned());
     }
     if let Some(default) = property.get("default").filter(|default| !default.is_null()) {
@@ -60,15 +66,25 @@ pub(super) fn of(property: &Schema) -> Vec<String> {
         tags.push("@deprecated".to_owned());
     }
     tags.retain(|tag| utf16_len(tag) <= TAG_CHARS_MAX);
-    tags.iter().map(|tag| escape_line_terminators(tag)).collect()
+    tags.iter()
+        .map(|tag| escape_line_terminators(tag))
+        .collect()
 }
 
 /// The one alternative that is not `{"type": "null"}`.
 fn only_branch(property: &Schema) -> Option<&Schema> {
-    let branches = ["anyOf", "oneOf"].into_iter().find_map(|keyword| property.get(keyword)?.as_array())?;
-    let mut others = branches.iter().filter(|branch| branch.get("type").and_then(Value::as_str) != Some("null"));
+    let branches = ["anyOf", "oneOf"]
+        .into_iter()
+        .find_map(|keyword| property.get(keyword)?.as_array())?;
+    let mut others = branches
+        .iter()
+        .filter(|branch| branch.get("type").and_then(Value::as_str) != Some("null"));
     let only = others.next()?;
-    if others.next().is_some() { None } else { only.as_object() }
+    if others.next().is_some() {
+        None
+    } else {
+        only.as_object()
+    }
 }
 
 fn is_integer(schema: &Schema) -> bool {
@@ -82,9 +98,15 @@ fn is_integer(schema: &Schema) -> bool {
 /// The tightest bound among the sources.
 fn bound(sources: &[&Schema], name: &str, is_tighter: fn(f64, f64) -> bool) -> Option<String> {
     let mut tightest: Option<&Number> = None;
-    for number in sources.iter().filter_map(|source| bound_value(source, name)) {
+    for number in sources
+        .iter()
+        .filter_map(|source| bound_value(source, name))
+    {
         let replaces = tightest.is_none_or(|tightest| {
-            is_tighter(number.as_f64().unwrap_or_default(), tightest.as_f64().unwrap_or_default())
+            is_tighter(
+                number.as_f64().unwrap_or_default(),
+                tightest.as_f64().unwrap_or_default(),
+            )
         });
         if replaces {
             tightest = Some(number);
@@ -119,11 +141,21 @@ fn each(sources: &[&Schema], name: &str) -> Vec<String> {
             values.push(value);
         }
     }
-    let text = |value: &Value| value.as_str().map_or_else(|| json_text(value), ToOwned::to_owned);
-    values.into_iter().map(|value| format!("@{name} {}", text(value))).collect()
+    let text = |value: &Value| {
+        value
+            .as_str()
+            .map_or_else(|| json_text(value), ToOwned::to_owned)
+    };
+    values
+        .into_iter()
+        .map(|value| format!("@{name} {}", text(value)))
+        .collect()
 }
 
 /// A comment must not end early.
 fn escape_line_terminators(tag: &str) -> String {
-    tag.replace('\n', "\\u000a").replace('\r', "\\u000d").replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029")
+    tag.replace('\n', "\\u000a")
+        .replace('\r', "\\u000d")
+        .replace('\u{2028}', "\\u2028")
+        .replace('\u{2029}', "\\u2029")
 }

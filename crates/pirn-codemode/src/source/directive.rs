@@ -31,12 +31,17 @@ pub(super) fn parse_options(json: &str) -> Result<SourceOptions, SourceError> {
     if json.is_empty() {
         return Err(SourceError::NotAnObject);
     }
-    let value: Value = serde_json::from_str(json)
-        .map_err(|error| SourceError::BadJson { problem: error.to_string() })?;
-    let Value::Object(fields) = value else { return Err(SourceError::NotAnObject) };
+    let value: Value = serde_json::from_str(json).map_err(|error| SourceError::BadJson {
+        problem: error.to_string(),
+    })?;
+    let Value::Object(fields) = value else {
+        return Err(SourceError::NotAnObject);
+    };
     let known = ["max_output_tokens", "timeout_ms", "yield_time_ms"];
     if let Some(field) = fields.keys().find(|field| !known.contains(&field.as_str())) {
-        return Err(SourceError::UnknownField { field: field.clone() });
+        return Err(SourceError::UnknownField {
+            field: field.clone(),
+        });
     }
     Ok(SourceOptions {
         max_output_tokens: integer(&fields, "max_output_tokens", 0..=OPTION_INTEGER_MAX)?,
@@ -70,13 +75,19 @@ fn integer(
     field: &'static str,
     range: std::ops::RangeInclusive<u64>,
 ) -> Result<Option<u64>, SourceError> {
-    let Some(value) = fields.get(field) else { return Ok(None) };
+    let Some(value) = fields.get(field) else {
+        return Ok(None);
+    };
     let number = value.as_u64().or_else(|| whole_number(value.as_f64()?));
     match number.filter(|number| range.contains(number)) {
         Some(number) => Ok(Some(number)),
         None => Err(SourceError::BadValue {
             field,
-            kind: if *range.start() == 0 { "non-negative" } else { "positive" },
+            kind: if *range.start() == 0 {
+                "non-negative"
+            } else {
+                "positive"
+            },
             max: *range.end(),
         }),
     }

@@ -21,7 +21,11 @@ pub(super) struct Unwrapped<'a> {
 
 /// Removes the wrapping, if there is one.
 pub(super) fn unwrap(input: &str) -> Unwrapped<'_> {
-    let mut unwrapped = Unwrapped { text: Cow::Borrowed(input), lines_before: 0, notes: Vec::new() };
+    let mut unwrapped = Unwrapped {
+        text: Cow::Borrowed(input),
+        lines_before: 0,
+        notes: Vec::new(),
+    };
     for _ in 0..LAYERS_MAX {
         if let Some(code) = json_code(&unwrapped.text) {
             unwrapped.text = Cow::Owned(code);
@@ -32,9 +36,10 @@ pub(super) fn unwrap(input: &str) -> Unwrapped<'_> {
         } else if let Some((code, lines_before)) = fenced_code(&unwrapped.text) {
             unwrapped.text = Cow::Owned(code.to_owned());
             unwrapped.lines_before += lines_before;
-            unwrapped
-                .notes
-                .push("The script came in a Markdown code fence, which was removed. Send only the code.".to_owned());
+            unwrapped.notes.push(
+                "The script came in a Markdown code fence, which was removed. Send only the code."
+                    .to_owned(),
+            );
         } else {
             break;
         }
@@ -51,9 +56,15 @@ fn json_code(text: &str) -> Option<String> {
     match serde_json::from_str(text).ok()? {
         Value::Object(mut members) => match members.remove("code")? {
             Value::String(code) => Some(code),
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => None,
+            Value::Null
+            | Value::Bool(_)
+            | Value::Number(_)
+            | Value::Array(_)
+            | Value::Object(_) => None,
         },
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => None,
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
+            None
+        }
     }
 }
 
@@ -62,7 +73,10 @@ fn fenced_code(text: &str) -> Option<(&str, usize)> {
     let trimmed = trim(text);
     let inside = trimmed.strip_prefix(FENCE)?.strip_suffix(FENCE)?;
     let (info, code) = inside.split_once('\n')?;
-    let is_info_word = |word: &str| word.chars().all(|character| character.is_alphanumeric() || "+-_".contains(character));
+    let is_info_word = |word: &str| {
+        word.chars()
+            .all(|character| character.is_alphanumeric() || "+-_".contains(character))
+    };
     if !is_info_word(trim(info)) {
         return None;
     }
@@ -71,7 +85,14 @@ fn fenced_code(text: &str) -> Option<(&str, usize)> {
     if !trim(last_line).is_empty() || code.lines().any(|line| trim(line).starts_with(FENCE)) {
         return None;
     }
-    let blank_lines = text.len() - text.trim_start_matches(crate::javascript::is_white_space).len();
-    let lines_above = text.bytes().take(blank_lines).filter(|byte| *byte == b'\n').count();
+    let blank_lines = text.len()
+        - text
+            .trim_start_matches(crate::javascript::is_white_space)
+            .len();
+    let lines_above = text
+        .bytes()
+        .take(blank_lines)
+        .filter(|byte| *byte == b'\n')
+        .count();
     Some((code, lines_above + 1))
 }

@@ -7,21 +7,21 @@ use serde_json::Value;
 
 /// A folder of case files.
 #[derive(Debug)]
-pub struct CaseFolder {
+pub(crate) struct CaseFolder {
     path: PathBuf,
 }
 
 /// One case, as recorded.
 #[derive(Debug)]
-pub struct Case {
+pub(crate) struct Case {
     /// `topic file/name`.
-    pub label: String,
+    pub(crate) label: String,
     /// What is run.
-    pub kind: String,
+    pub(crate) kind: String,
     /// The input, and everything else the file says.
-    pub value: Value,
+    pub(crate) value: Value,
     /// The recorded result.
-    pub expect: Value,
+    pub(crate) expect: Value,
 }
 
 fn test_folder() -> PathBuf {
@@ -30,74 +30,119 @@ fn test_folder() -> PathBuf {
 
 impl CaseFolder {
     /// The folder named by `PIRN_CASES`, else the one beside this file.
-    pub fn find() -> Self {
-        let path = std::env::var_os("PIRN_CASES").map_or_else(|| test_folder().join("cases"), PathBuf::from);
+    pub(crate) fn find() -> Self {
+        let path = std::env::var_os("PIRN_CASES")
+            .map_or_else(|| test_folder().join("cases"), PathBuf::from);
         Self { path }
     }
 
     /// The case files in the order of their names.
-    pub fn files(&self) -> Vec<PathBuf> {
-        let entries = std::fs::read_dir(&self.path)
-            .unwrap_or_else(|error| panic!("cannot list the cases in {}: {error}", self.path.display()));
+    pub(crate) fn files(&self) -> Vec<PathBuf> {
+        let entries = std::fs::read_dir(&self.path).unwrap_or_else(|error| {
+            panic!("cannot list the cases in {}: {error}", self.path.display())
+        });
         let mut files: Vec<PathBuf> = entries
             .map(|entry| entry.expect("a readable folder entry").path())
-            .filter(|path| path.extension().is_some_and(|extension| extension == "json"))
+            .filter(|path| {
+                path.extension()
+                    .is_some_and(|extension| extension == "json")
+            })
             .collect();
         files.sort();
-        assert!(!files.is_empty(), "no case files in {}", self.path.display());
+        assert!(
+            !files.is_empty(),
+            "no case files in {}",
+            self.path.display()
+        );
         files
     }
 
     /// Reads a fixture: from `fixtures` beside the cases, else from the crate.
-    pub fn fixture(&self, name: &str) -> Value {
+    pub(crate) fn fixture(&self, name: &str) -> Value {
         let beside = self.path.join("..").join("fixtures").join(name);
-        let path = if beside.exists() { beside } else { test_folder().join("fixtures").join(name) };
+        let path = if beside.exists() {
+            beside
+        } else {
+            test_folder().join("fixtures").join(name)
+        };
         read_json(&path)
     }
 }
 
 impl Case {
     /// Whether the recording names this field, or everything, as depending on the engine or the Unicode data.
-    pub fn depends_on_engine(&self, path: &str) -> bool {
+    pub(crate) fn depends_on_engine(&self, path: &str) -> bool {
         let fields = self.value.get("engine").and_then(Value::as_array);
-        fields.into_iter().flatten().filter_map(Value::as_str).any(|field| {
-            let field = field.replace('.', "/");
-            field == "*" || path == field || path.strip_prefix(&field).is_some_and(|rest| rest.starts_with('/'))
-        })
+        fields
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str)
+            .any(|field| {
+                let field = field.replace('.', "/");
+                field == "*"
+                    || path == field
+                    || path
+                        .strip_prefix(&field)
+                        .is_some_and(|rest| rest.starts_with('/'))
+            })
     }
 }
 
 /// The cases of one file.
-pub fn load_file(path: &Path) -> Vec<Case> {
+pub(crate) fn load_file(path: &Path) -> Vec<Case> {
     let mut file = read_json(path);
-    let topic = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    let kind = file.get("kind").and_then(Value::as_str).unwrap_or("script").to_owned();
-    let cases = file.get_mut("cases").and_then(Value::as_array_mut).map(std::mem::take);
+    let topic = path
+        .file_stem()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned();
+    let kind = file
+        .get("kind")
+        .and_then(Value::as_str)
+        .unwrap_or("script")
+        .to_owned();
+    let cases = file
+        .get_mut("cases")
+        .and_then(Value::as_array_mut)
+        .map(std::mem::take);
     let cases = cases.unwrap_or_else(|| panic!("{} has no list \"cases\"", path.display()));
     cases
         .into_iter()
         .map(|value| {
-            let name = value.get("name").and_then(Value::as_str).unwrap_or("unnamed");
+            let name = value
+                .get("name")
+                .and_then(Value::as_str)
+                .unwrap_or("unnamed");
             let expect = value.get("expect").cloned();
             let expect = expect.unwrap_or_else(|| panic!("{topic}/{name} has no \"expect\""));
-            Case { label: format!("{topic}/{name}"), kind: kind.clone(), value, expect }
+            Case {
+                label: format!("{topic}/{name}"),
+                kind: kind.clone(),
+                value,
+                expect,
+            }
         })
         .collect()
 }
 
 /// The reasons of accepted deviations, by case.
-pub fn load_deviations() -> BTreeMap<String, String> {
+pub(crate) fn load_deviations() -> BTreeMap<String, String> {
     let list = read_json(&test_folder().join("deviations.json"));
     let text = |entry: &Value, key: &str| {
         let value = entry.get(key).and_then(Value::as_str);
-        value.unwrap_or_else(|| panic!("deviations.json: an entry without \"{key}\"")).to_owned()
+        value
+            .unwrap_or_else(|| panic!("deviations.json: an entry without \"{key}\""))
+            .to_owned()
     };
     let entries = list.as_array().expect("deviations.json holds a list");
-    entries.iter().map(|entry| (text(entry, "case"), text(entry, "reason"))).collect()
+    entries
+        .iter()
+        .map(|entry| (text(entry, "case"), text(entry, "reason")))
+        .collect()
 }
 
 /// A text, or the list of its lines.
-pub fn script_text(value: &Value) -> Result<String, String> {
+pub(crate) fn script_text(value: &Value) -> Result<String, String> {
     match value {
         Value::String(text) => Ok(text.clone()),
         Value::Array(lines) => {
@@ -113,5 +158,6 @@ pub fn script_text(value: &Value) -> Result<String, String> {
 fn read_json(path: &Path) -> Value {
     let text = std::fs::read_to_string(path)
         .unwrap_or_else(|error| panic!("cannot read {}: {error}", path.display()));
-    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{} is not JSON: {error}", path.display()))
+    serde_json::from_str(&text)
+        .unwrap_or_else(|error| panic!("{} is not JSON: {error}", path.display()))
 }

@@ -1,7 +1,7 @@
 //! Compares a recorded result with an actual one.
 
 use std::collections::BTreeSet;
-use std::fmt;
+use std::fmt::{self, Write as _};
 
 use regex::RegexBuilder;
 use serde_json::{Map, Value};
@@ -14,9 +14,9 @@ const SHOWN_CHARS_MAX: usize = 300;
 
 /// One place where the results differ.
 #[derive(Debug)]
-pub struct Difference {
+pub(crate) struct Difference {
     /// Member names and indexes from the top, joined with `/`.
-    pub path: String,
+    pub(crate) path: String,
     problem: String,
 }
 
@@ -27,7 +27,7 @@ impl fmt::Display for Difference {
 }
 
 /// Leaves out the actual error's name and line where the recording does not fix them.
-pub fn drop_unfixed(expected: &Value, actual: &Value) -> Value {
+pub(crate) fn drop_unfixed(expected: &Value, actual: &Value) -> Value {
     let mut actual = actual.clone();
     if let (Some(Value::Object(expected)), Some(Value::Object(error))) =
         (expected.get("error"), actual.get_mut("error"))
@@ -42,7 +42,7 @@ pub fn drop_unfixed(expected: &Value, actual: &Value) -> Value {
 }
 
 /// Every place where the results differ.
-pub fn differences(expected: &Value, actual: &Value) -> Vec<Difference> {
+pub(crate) fn differences(expected: &Value, actual: &Value) -> Vec<Difference> {
     let mut found = Vec::new();
     compare("", expected, actual, &mut found);
     found
@@ -59,7 +59,10 @@ fn compare(path: &str, expected: &Value, actual: &Value, found: &mut Vec<Differe
             }
         }
         _ if same(path, expected, actual) => {}
-        _ => found.push(Difference { path: path.to_owned(), problem: describe(expected, actual) }),
+        _ => found.push(Difference {
+            path: path.to_owned(),
+            problem: describe(expected, actual),
+        }),
     }
 }
 
@@ -69,7 +72,12 @@ fn compare_members(
     actual: &Map<String, Value>,
     found: &mut Vec<Difference>,
 ) {
-    let mut push = |field: &str, problem: String| found.push(Difference { path: join(path, field), problem });
+    let mut push = |field: &str, problem: String| {
+        found.push(Difference {
+            path: join(path, field),
+            problem,
+        });
+    };
     let mut checked = BTreeSet::new();
     let mut nested = Vec::new();
     for (key, wanted) in expected {
@@ -79,7 +87,13 @@ fn compare_members(
         if field.len() < key.len() {
             let shown = given.map_or_else(|| "undefined".to_owned(), plain_text);
             if !matches_pattern(wanted, &shown) {
-                push(field, format!("{} does not match {wanted}", cut(&Value::from(shown).to_string())));
+                push(
+                    field,
+                    format!(
+                        "{} does not match {wanted}",
+                        cut(&Value::from(shown).to_string())
+                    ),
+                );
             }
         } else if let ("status", Value::Array(accepted)) = (field, wanted) {
             if !given.is_some_and(|given| accepted.contains(given)) {
@@ -88,7 +102,10 @@ fn compare_members(
         } else if let Some(given) = given {
             nested.push((field, wanted, given));
         } else {
-            push(field, format!("missing, expected {}", cut(&wanted.to_string())));
+            push(
+                field,
+                format!("missing, expected {}", cut(&wanted.to_string())),
+            );
         }
     }
     for (key, given) in actual {
@@ -103,23 +120,38 @@ fn compare_members(
 
 /// Whether the object stands for a long string, a string that is not Unicode, or a long list.
 fn is_shorthand(members: &Map<String, Value>) -> bool {
-    ["$long", "$utf16"].iter().any(|key| members.contains_key(*key))
+    ["$long", "$utf16"]
+        .iter()
+        .any(|key| members.contains_key(*key))
 }
 
 fn same(path: &str, expected: &Value, actual: &Value) -> bool {
     match (expected, actual) {
         (Value::Number(wanted), Value::Number(given)) => {
-            let (Some(wanted), Some(given)) = (wanted.as_f64(), given.as_f64()) else { return false };
-            let tolerance = if path.starts_with("scores/") { SCORE_TOLERANCE } else { 0.0 };
+            let (Some(wanted), Some(given)) = (wanted.as_f64(), given.as_f64()) else {
+                return false;
+            };
+            let tolerance = if path.starts_with("scores/") {
+                SCORE_TOLERANCE
+            } else {
+                0.0
+            };
             (wanted - given).abs() <= tolerance
         }
         (Value::Array(wanted), Value::Array(given)) => {
             wanted.len() == given.len()
-                && wanted.iter().zip(given).all(|(wanted, given)| same(path, wanted, given))
+                && wanted
+                    .iter()
+                    .zip(given)
+                    .all(|(wanted, given)| same(path, wanted, given))
         }
         (Value::Object(wanted), Value::Object(given)) => {
             wanted.len() == given.len()
-                && wanted.iter().all(|(key, wanted)| given.get(key).is_some_and(|given| same(path, wanted, given)))
+                && wanted.iter().all(|(key, wanted)| {
+                    given
+                        .get(key)
+                        .is_some_and(|given| same(path, wanted, given))
+                })
         }
         _ => expected == actual,
     }
@@ -127,16 +159,26 @@ fn same(path: &str, expected: &Value, actual: &Value) -> bool {
 
 fn matches_pattern(pattern: &Value, text: &str) -> bool {
     let pattern = pattern.as_str().unwrap_or_default();
-    let regex = RegexBuilder::new(pattern).dot_matches_new_line(true).build();
-    regex.unwrap_or_else(|error| panic!("bad pattern in a case: {error}")).is_match(text)
+    let regex = RegexBuilder::new(pattern)
+        .dot_matches_new_line(true)
+        .build();
+    regex
+        .unwrap_or_else(|error| panic!("bad pattern in a case: {error}"))
+        .is_match(text)
 }
 
 fn plain_text(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), ToOwned::to_owned)
+    value
+        .as_str()
+        .map_or_else(|| value.to_string(), ToOwned::to_owned)
 }
 
 fn join(path: &str, field: &str) -> String {
-    if path.is_empty() { field.to_owned() } else { format!("{path}/{field}") }
+    if path.is_empty() {
+        field.to_owned()
+    } else {
+        format!("{path}/{field}")
+    }
 }
 
 fn cut(text: &str) -> String {
@@ -146,7 +188,9 @@ fn cut(text: &str) -> String {
 /// Both values; texts of several lines as a diff.
 fn describe(expected: &Value, actual: &Value) -> String {
     match (expected, actual) {
-        (Value::String(wanted), Value::String(given)) if wanted.contains('\n') || given.contains('\n') => {
+        (Value::String(wanted), Value::String(given))
+            if wanted.contains('\n') || given.contains('\n') =>
+        {
             let mut text = "the text differs (- expected, + actual)".to_owned();
             for change in TextDiff::from_lines(wanted, given).iter_all_changes() {
                 let sign = match change.tag() {
@@ -154,10 +198,15 @@ fn describe(expected: &Value, actual: &Value) -> String {
                     ChangeTag::Delete => '-',
                     ChangeTag::Insert => '+',
                 };
-                text.push_str(&format!("\n{sign}{}", change.value().trim_end_matches('\n')));
+                let line = change.value().trim_end_matches('\n');
+                let _infallible = write!(text, "\n{sign}{line}");
             }
             text
         }
-        _ => format!("expected {}\n  got      {}", cut(&expected.to_string()), cut(&actual.to_string())),
+        _ => format!(
+            "expected {}\n  got      {}",
+            cut(&expected.to_string()),
+            cut(&actual.to_string())
+        ),
     }
 }

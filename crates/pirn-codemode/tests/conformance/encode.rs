@@ -7,13 +7,15 @@ const LONG_STRING: usize = 1_000;
 const EXCERPT: usize = 40;
 
 /// A result with every long string shortened.
-pub fn encode(value: Value) -> Value {
+pub(crate) fn encode(value: Value) -> Value {
     match value {
         Value::String(text) => encode_text(text),
         Value::Array(items) => items.into_iter().map(encode).collect(),
-        Value::Object(members) => {
-            members.into_iter().map(|(name, member)| (name, encode(member))).collect::<Map<_, _>>().into()
-        }
+        Value::Object(members) => members
+            .into_iter()
+            .map(|(name, member)| (name, encode(member)))
+            .collect::<Map<_, _>>()
+            .into(),
         Value::Null | Value::Bool(_) | Value::Number(_) => value,
     }
 }
@@ -30,4 +32,9 @@ fn encode_text(text: String) -> Value {
 /// A string, or its code units where it is cut inside a character.
 fn encode_units(units: &[u16]) -> Value {
     String::from_utf16(units).map_or_else(|_| json!({ "$utf16": units }), Value::String)
+}
+
+/// A string given as code units.
+pub(crate) fn encode_units_or_text(units: &[u16]) -> Value {
+    String::from_utf16(units).map_or_else(|_| json!({ "$utf16": units }), encode_text)
 }

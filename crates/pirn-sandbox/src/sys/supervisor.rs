@@ -199,7 +199,8 @@ fn settle_in(main: pid_t, lifeline: RawFd) {
         libc::setpgid(main, main);
         // Not to keep a file system busy.
         libc::chdir(c"/".as_ptr());
-        libc::prctl(libc::PR_SET_NAME, c"pirn-supervisor".as_ptr(), 0, 0, 0);
+        // Not our own name: killing Pirn by name must leave somebody to clean up.
+        libc::prctl(libc::PR_SET_NAME, c"child-keeper".as_ptr(), 0, 0, 0);
         // With SIGCHLD ignored by whoever started Pirn, no wait status would be kept.
         let mut default = MaybeUninit::<libc::sigaction>::zeroed().assume_init();
         default.sa_sigaction = libc::SIG_DFL;

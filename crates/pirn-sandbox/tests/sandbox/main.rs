@@ -1,4 +1,5 @@
 //! Tests with real processes.
+#![allow(clippy::unwrap_used, clippy::format_collect, reason = "tests")]
 
 #[cfg(unix)]
 mod running;

@@ -7,23 +7,23 @@ use std::time::{Duration, Instant};
 use pirn_sandbox::{Captured, Child, Command, ExitStatus};
 
 /// The longest any wait in these tests may take.
-pub const PATIENCE: Duration = Duration::from_secs(10);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A shell that runs `script`, with a `PATH` and nothing else.
-pub fn shell(script: &str) -> Command {
+pub(crate) fn shell(script: &str) -> Command {
     Command::new("/bin/sh")
         .args(["-c", script])
         .env("PATH", "/usr/bin:/bin")
 }
 
 /// Runs a command to its end.
-pub async fn run(command: Command) -> (ExitStatus, Captured) {
+pub(crate) async fn run(command: Command) -> (ExitStatus, Captured) {
     let mut child = command.spawn().unwrap();
     finish(&mut child).await
 }
 
 /// Waits for the end of a child and of its output.
-pub async fn finish(child: &mut Child) -> (ExitStatus, Captured) {
+pub(crate) async fn finish(child: &mut Child) -> (ExitStatus, Captured) {
     let mut output = child.take_output().unwrap();
     let captured = tokio::time::timeout(PATIENCE, output.read_bounded(1 << 20))
         .await
@@ -36,7 +36,7 @@ pub async fn finish(child: &mut Child) -> (ExitStatus, Captured) {
 }
 
 /// A string that no other process has in its environment.
-pub fn marker() -> String {
+pub(crate) fn marker() -> String {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     format!(
         "pirn-test-{}-{}",
@@ -46,7 +46,7 @@ pub fn marker() -> String {
 }
 
 /// The processes whose environment holds `MARK=<marker>`, without zombies.
-pub fn marked(marker: &str) -> Vec<PathBuf> {
+pub(crate) fn marked(marker: &str) -> Vec<PathBuf> {
     let wanted = format!("MARK={marker}");
     let Ok(entries) = std::fs::read_dir("/proc") else {
         return Vec::new();
@@ -66,7 +66,7 @@ pub fn marked(marker: &str) -> Vec<PathBuf> {
 }
 
 /// Waits until `count` marked processes exist.
-pub async fn wait_for_marked(marker: &str, count: usize, patience: Duration) {
+pub(crate) async fn wait_for_marked(marker: &str, count: usize, patience: Duration) {
     let deadline = Instant::now() + patience;
     loop {
         let found = marked(marker);
@@ -77,6 +77,6 @@ pub async fn wait_for_marked(marker: &str, count: usize, patience: Duration) {
             Instant::now() < deadline,
             "wanted {count} processes, found {found:?}"
         );
-        tokio::time::sleep(Duration::from_millis(10)).await;
+        tokio::time::sleep(Duration::from_millis(10)).await; // sleeps: no event tells of a process outside our own children
     }
 }

@@ -84,7 +84,7 @@ async fn a_detached_process_may_go_on_writing() {
     child.detach_to(CancellationToken::new());
     let seen = async {
         while !done.exists() {
-            tokio::time::sleep(Duration::from_millis(10)).await;
+            tokio::time::sleep(Duration::from_millis(10)).await; // sleeps: no event tells of a file another process makes
         }
     };
     tokio::time::timeout(PATIENCE, seen).await.unwrap();
@@ -188,6 +188,6 @@ async fn victim() {
         .spawn()
         .unwrap();
     println!("victim is ready");
-    tokio::time::sleep(Duration::from_secs(60)).await;
+    tokio::time::sleep(Duration::from_mins(1)).await; // sleeps: lives until it is killed
     drop((children, replacement));
 }

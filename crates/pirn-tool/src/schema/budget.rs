@@ -17,7 +17,13 @@ const IN_PLACE: [&str; 7] = ["allOf", "anyOf", "oneOf", "not", "if", "then", "el
 const IN_PLACE_NAMED: [&str; 2] = ["dependentSchemas", "dependencies"];
 /// Keywords that apply a schema, or a list of them, to every child.
 const TO_CHILDREN: [&str; 8] = [
-    "items", "prefixItems", "additionalItems", "contains", "unevaluatedItems", "additionalProperties", "propertyNames",
+    "items",
+    "prefixItems",
+    "additionalItems",
+    "contains",
+    "unevaluatedItems",
+    "additionalProperties",
+    "propertyNames",
     "unevaluatedProperties",
 ];
 
@@ -25,7 +31,9 @@ const TO_CHILDREN: [&str; 8] = [
 pub(super) fn can_multiply(schema: &Value) -> bool {
     match schema {
         Value::Object(members) => {
-            ["$ref", "unevaluatedProperties", "unevaluatedItems"].iter().any(|keyword| members.contains_key(*keyword))
+            ["$ref", "unevaluatedProperties", "unevaluatedItems"]
+                .iter()
+                .any(|keyword| members.contains_key(*keyword))
                 || members.values().any(can_multiply)
         }
         Value::Array(items) => items.iter().any(can_multiply),
@@ -35,11 +43,15 @@ pub(super) fn can_multiply(schema: &Value) -> bool {
 
 /// Whether the steps of checking `arguments` stay within the budget. Counts generously: as if every branch were taken.
 pub(super) fn is_affordable(schema: &Value, arguments: &Value) -> bool {
-    let Some(values) = count_values(arguments) else { return false };
+    let Some(values) = count_values(arguments) else {
+        return false;
+    };
     let mut steps_left = STEPS_BASE + STEPS_PER_VALUE * values;
     let mut open = vec![(schema, arguments)];
     while let Some((place, value)) = open.pop() {
-        let Value::Object(members) = place else { continue };
+        let Value::Object(members) = place else {
+            continue;
+        };
         if steps_left < open.len() || steps_left == 0 {
             return false;
         }
@@ -64,7 +76,9 @@ fn push_in_place<'a>(
     }
     for keyword in IN_PLACE {
         match members.get(keyword) {
-            Some(Value::Array(branches)) => open.extend(branches.iter().map(|branch| (branch, value))),
+            Some(Value::Array(branches)) => {
+                open.extend(branches.iter().map(|branch| (branch, value)));
+            }
             Some(branch) => open.push((branch, value)),
             None => {}
         }
@@ -80,16 +94,26 @@ fn push_in_place<'a>(
     }
 }
 
-fn push_children<'a>(open: &mut Vec<(&'a Value, &'a Value)>, members: &'a Map<String, Value>, value: &'a Value) {
+fn push_children<'a>(
+    open: &mut Vec<(&'a Value, &'a Value)>,
+    members: &'a Map<String, Value>,
+    value: &'a Value,
+) {
     let children: Vec<&Value> = match value {
         Value::Array(items) => items.iter().collect(),
         Value::Object(named) => {
             if let Some(Value::Object(properties)) = members.get("properties") {
-                let pairs = named.iter().filter_map(|(name, child)| Some((properties.get(name)?, child)));
+                let pairs = named
+                    .iter()
+                    .filter_map(|(name, child)| Some((properties.get(name)?, child)));
                 open.extend(pairs);
             }
             if let Some(Value::Object(patterns)) = members.get("patternProperties") {
-                open.extend(patterns.values().flat_map(|place| named.values().map(move |child| (place, child))));
+                open.extend(
+                    patterns
+                        .values()
+                        .flat_map(|place| named.values().map(move |child| (place, child))),
+                );
             }
             named.values().collect()
         }
@@ -98,7 +122,9 @@ fn push_children<'a>(open: &mut Vec<(&'a Value, &'a Value)>, members: &'a Map<St
     for keyword in TO_CHILDREN {
         match members.get(keyword) {
             Some(Value::Array(places)) => open.extend(places.iter().zip(children.iter().copied())),
-            Some(place @ Value::Object(_)) => open.extend(children.iter().map(|child| (place, *child))),
+            Some(place @ Value::Object(_)) => {
+                open.extend(children.iter().map(|child| (place, *child)));
+            }
             Some(_) | None => {}
         }
     }

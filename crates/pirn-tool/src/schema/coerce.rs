@@ -16,7 +16,11 @@ const PLACES_MAX: usize = 256;
 pub(super) fn coerced(compiled: &Validator, arguments: &Value) -> Value {
     let mut value = arguments.clone();
     for _ in 0..ROUNDS_MAX {
-        let repairs: Vec<Repair> = compiled.iter_errors(&value).filter_map(|error| repair(&error)).take(PLACES_MAX).collect();
+        let repairs: Vec<Repair> = compiled
+            .iter_errors(&value)
+            .filter_map(|error| repair(&error))
+            .take(PLACES_MAX)
+            .collect();
         if repairs.is_empty() {
             break;
         }
@@ -35,7 +39,10 @@ struct Repair {
 }
 
 fn repair(error: &ValidationError<'_>) -> Option<Repair> {
-    let at = |replacement| Repair { pointer: error.instance_path().as_str().to_owned(), replacement };
+    let at = |replacement| Repair {
+        pointer: error.instance_path().as_str().to_owned(),
+        replacement,
+    };
     match error.kind() {
         ValidationErrorKind::Type { kind } => {
             let types: Vec<JsonType> = match kind {
@@ -44,7 +51,10 @@ fn repair(error: &ValidationError<'_>) -> Option<Repair> {
             };
             match error.instance().as_ref() {
                 Value::Null => Some(at(None)),
-                value => types.into_iter().find_map(|kind| converted(value, kind)).map(|value| at(Some(value))),
+                value => types
+                    .into_iter()
+                    .find_map(|kind| converted(value, kind))
+                    .map(|value| at(Some(value))),
             }
         }
         // A branch of a union whose every complaint can be repaired is the one that was meant.
@@ -54,7 +64,11 @@ fn repair(error: &ValidationError<'_>) -> Option<Repair> {
                 [only] if only.instance_path().as_str() == here => repair(only),
                 _ => None,
             };
-            if error.instance().is_null() { Some(at(None)) } else { context.iter().find_map(repairs) }
+            if error.instance().is_null() {
+                Some(at(None))
+            } else {
+                context.iter().find_map(repairs)
+            }
         }
         _ => None,
     }
@@ -64,7 +78,9 @@ fn repair(error: &ValidationError<'_>) -> Option<Repair> {
 fn converted(value: &Value, wanted: JsonType) -> Option<Value> {
     match (wanted, value) {
         (JsonType::Number | JsonType::Integer, Value::String(text)) => {
-            serde_json::from_str::<Number>(text.trim()).ok().map(Value::Number)
+            serde_json::from_str::<Number>(text.trim())
+                .ok()
+                .map(Value::Number)
         }
         (JsonType::Boolean, Value::String(text)) => match text.as_str() {
             "true" => Some(Value::Bool(true)),
@@ -99,13 +115,16 @@ fn restore_required_nulls(compiled: &Validator, arguments: &Value, value: &mut V
     let missing: Vec<(String, String)> = compiled
         .iter_errors(value)
         .filter_map(|error| match error.kind() {
-            ValidationErrorKind::Required { property: Value::String(name) } => {
-                Some((error.instance_path().as_str().to_owned(), name.clone()))
-            }
+            ValidationErrorKind::Required {
+                property: Value::String(name),
+            } => Some((error.instance_path().as_str().to_owned(), name.clone())),
             _ => None,
         })
         .filter(|(parent, name)| {
-            arguments.pointer(parent).and_then(|object| object.get(name)).is_some_and(Value::is_null)
+            arguments
+                .pointer(parent)
+                .and_then(|object| object.get(name))
+                .is_some_and(Value::is_null)
         })
         .collect();
     for (parent, name) in missing {

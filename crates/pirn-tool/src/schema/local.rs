@@ -9,8 +9,14 @@ use super::escaped;
 /// Keywords whose value is data, in which `$ref` and the like mean nothing.
 const DATA_KEYWORDS: [&str; 5] = ["const", "enum", "default", "examples", "example"];
 /// Keywords whose members are schemas by a free name.
-const NAMED_SCHEMAS: [&str; 6] =
-    ["properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"];
+const NAMED_SCHEMAS: [&str; 6] = [
+    "properties",
+    "patternProperties",
+    "$defs",
+    "definitions",
+    "dependentSchemas",
+    "dependencies",
+];
 /// With one resource, a dynamic reference leads where a plain one does.
 const REFERENCES: [&str; 3] = ["$ref", "$dynamicRef", "$recursiveRef"];
 
@@ -43,7 +49,9 @@ fn collect_names(schema: &Value, place: &str, names: &mut BTreeMap<String, Strin
             for (keyword, value) in members {
                 let name = match (keyword.as_str(), value) {
                     ("$id" | "id", Value::String(id)) => Some(id.trim_end_matches('#').to_owned()),
-                    ("$anchor" | "$dynamicAnchor", Value::String(anchor)) => Some(format!("#{anchor}")),
+                    ("$anchor" | "$dynamicAnchor", Value::String(anchor)) => {
+                        Some(format!("#{anchor}"))
+                    }
                     _ => None,
                 };
                 if let Some(name) = name {
@@ -74,8 +82,10 @@ fn localise(schema: &mut Value, root: &Value, names: &BTreeMap<String, String>) 
     match schema {
         Value::Object(members) => {
             members.retain(|keyword, value| {
-                !(matches!(keyword.as_str(), "$id" | "id" | "$anchor" | "$dynamicAnchor" | "$recursiveAnchor" | "$schema")
-                    && (value.is_string() || value.is_boolean()))
+                !(matches!(
+                    keyword.as_str(),
+                    "$id" | "id" | "$anchor" | "$dynamicAnchor" | "$recursiveAnchor" | "$schema"
+                ) && (value.is_string() || value.is_boolean()))
             });
             let references: Vec<String> = REFERENCES
                 .into_iter()
@@ -117,7 +127,11 @@ fn localise(schema: &mut Value, root: &Value, names: &BTreeMap<String, String>) 
 }
 
 /// The same reference as `#` or `#/…`, or `None` where it leads to no schema.
-fn local_reference(reference: &str, root: &Value, names: &BTreeMap<String, String>) -> Option<String> {
+fn local_reference(
+    reference: &str,
+    root: &Value,
+    names: &BTreeMap<String, String>,
+) -> Option<String> {
     let place = if let Some((place, _)) = resolve_local(root, reference) {
         place
     } else if let Some(place) = names.get(reference.trim_end_matches('#')) {

@@ -6,7 +6,10 @@ const LETTERS_PER_SLIP: usize = 3;
 const NAME_CHARS_MAX: usize = 64;
 
 /// The candidate closest to `name`, if one is close: the same but for case and punctuation, or with few letters wrong.
-pub(super) fn closest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+pub(super) fn closest<'a>(
+    name: &str,
+    candidates: impl Iterator<Item = &'a str>,
+) -> Option<&'a str> {
     let wanted = folded(name);
     if wanted.is_empty() || wanted.len() > NAME_CHARS_MAX {
         return None;
@@ -15,8 +18,13 @@ pub(super) fn closest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>)
     candidates
         .filter_map(|candidate| {
             let folded = folded(candidate);
-            let is_comparable = folded.len() <= NAME_CHARS_MAX && folded.len().abs_diff(wanted.len()) <= slips_max;
-            let distance = if is_comparable { distance(&wanted, &folded) } else { usize::MAX };
+            let is_comparable =
+                folded.len() <= NAME_CHARS_MAX && folded.len().abs_diff(wanted.len()) <= slips_max;
+            let distance = if is_comparable {
+                distance(&wanted, &folded)
+            } else {
+                usize::MAX
+            };
             (distance <= slips_max).then_some((distance, candidate))
         })
         .min_by_key(|(distance, _)| *distance)
@@ -24,7 +32,10 @@ pub(super) fn closest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>)
 }
 
 fn folded(name: &str) -> Vec<char> {
-    name.chars().filter(|character| character.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+    name.chars()
+        .filter(|character| character.is_alphanumeric())
+        .flat_map(char::to_lowercase)
+        .collect()
 }
 
 /// Letters to insert, remove, replace or swap with their neighbour to get from one name to the other.
@@ -36,7 +47,10 @@ fn distance(left: &[char], right: &[char]) -> usize {
         for (column, right_char) in right.iter().enumerate() {
             let replaced = last[column] + usize::from(left_char != right_char);
             let mut best = replaced.min(last[column + 1] + 1).min(current[column] + 1);
-            let is_swap = row > 0 && column > 0 && left[row - 1] == *right_char && *left_char == right[column - 1];
+            let is_swap = row > 0
+                && column > 0
+                && left[row - 1] == *right_char
+                && *left_char == right[column - 1];
             if is_swap {
                 best = best.min(before_last[column - 1] + 1);
             }

@@ -26,9 +26,14 @@ pub(super) fn text(spec: &ToolSpec) -> String {
 
 /// The name, description and instructions of the tool's namespace.
 pub(super) fn namespace_text(spec: &ToolSpec) -> String {
-    let Some(namespace) = &spec.namespace else { return String::new() };
+    let Some(namespace) = &spec.namespace else {
+        return String::new();
+    };
     let mut text = namespace.name.clone();
-    for part in [&namespace.description, &namespace.instructions].into_iter().flatten() {
+    for part in [&namespace.description, &namespace.instructions]
+        .into_iter()
+        .flatten()
+    {
         text.push(' ');
         text.push_str(part);
     }
@@ -50,7 +55,9 @@ impl<'a> Reader<'a> {
     }
 
     fn read(&mut self, schema: &'a Value, depth_left: usize) {
-        let Value::Object(members) = schema else { return };
+        let Value::Object(members) = schema else {
+            return;
+        };
         if depth_left == 0 || self.subschemas_left == 0 {
             return;
         }

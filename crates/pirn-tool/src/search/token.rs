@@ -9,14 +9,18 @@ use unicode_normalization::UnicodeNormalization as _;
 
 /// Words too common to tell tools apart.
 const STOP_WORDS: [&str; 21] = [
-    "a", "an", "and", "are", "as", "at", "be", "by", "for", "from", "in", "is", "it", "of", "on", "or", "that", "the",
-    "this", "to", "with",
+    "a", "an", "and", "are", "as", "at", "be", "by", "for", "from", "in", "is", "it", "of", "on",
+    "or", "that", "the", "this", "to", "with",
 ];
 
 /// Letters, marks and digits, but no fractions, superscripts or circled characters.
-#[expect(clippy::expect_used, reason = "a constant pattern, compiled by every test")]
-static WORD: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"[\p{L}\p{M}\p{Nd}\p{Nl}]+").expect("the pattern of words is valid"));
+#[expect(
+    clippy::expect_used,
+    reason = "a constant pattern, compiled by every test"
+)]
+static WORD: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"[\p{L}\p{M}\p{Nd}\p{Nl}]+").expect("the pattern of words is valid")
+});
 
 /// Cuts `text` into lower-case terms: at everything but letters, marks and digits, at changes of case inside a word
 /// (`getHTTPResponse` is `get`, `http`, `response`), and at the words of languages that are written without blanks. Common
@@ -27,7 +31,11 @@ static WORD: LazyLock<Regex> =
 /// ```
 pub fn tokenize(text: &str) -> Vec<String> {
     let mut terms = Vec::new();
-    let composed: String = if text.is_ascii() { text.to_owned() } else { text.nfc().collect() };
+    let composed: String = if text.is_ascii() {
+        text.to_owned()
+    } else {
+        text.nfc().collect()
+    };
     let lowered = at_case_changes(&composed).to_lowercase();
     for word in WORD.find_iter(&lowered) {
         let word = word.as_str();

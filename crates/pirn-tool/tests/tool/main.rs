@@ -1,3 +1,19 @@
 //! Tests of the crate through its public surface.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a failed expectation of a helper fails the test, as one of the test itself does"
+)]
+
+mod cancel;
+mod hooks;
+mod hostile;
+mod nesting;
+mod pipeline;
+mod policy;
+mod receipts;
+mod registry;
+mod schema;
 mod search;
+mod support;

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use pirn_tool::{Namespace, SearchDocument, Tool, ToolResult, ToolSpec, rank, search_tools, tokenize};
+use pirn_tool::{
+    Namespace, SearchDocument, Tool, ToolResult, ToolSpec, rank, search_tools, tokenize,
+};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -61,8 +63,11 @@ fn silent(spec: ToolSpec) -> Tool {
 
 fn fixture_tools() -> Vec<Tool> {
     let fixture: Fixture = serde_json::from_str(include_str!("cases/search-tools.json")).unwrap();
-    let namespaces: BTreeMap<String, Arc<Namespace>> =
-        fixture.namespaces.into_iter().map(|namespace| (namespace.name.clone(), Arc::new(namespace))).collect();
+    let namespaces: BTreeMap<String, Arc<Namespace>> = fixture
+        .namespaces
+        .into_iter()
+        .map(|namespace| (namespace.name.clone(), Arc::new(namespace)))
+        .collect();
     let make = |tool: FixtureTool| {
         let mut spec = ToolSpec::new(tool.name, tool.description).input_schema(tool.parameters);
         spec.namespace = tool.namespace.map(|name| Arc::clone(&namespaces[&name]));
@@ -74,7 +79,10 @@ fn fixture_tools() -> Vec<Tool> {
 /// The names found, best first.
 fn found(tools: &[Tool], query: &str) -> Vec<String> {
     let ranked = search_tools(tools, query, None, LIMIT_DEFAULT);
-    ranked.iter().map(|entry| tools[entry.index].spec().name.clone()).collect()
+    ranked
+        .iter()
+        .map(|entry| tools[entry.index].spec().name.clone())
+        .collect()
 }
 
 #[test]
@@ -89,7 +97,10 @@ fn agrees_with_every_recorded_case() {
         }
         let limit = case.limit.unwrap_or(LIMIT_DEFAULT);
         let ranked = search_tools(&tools, &case.query, case.namespace.as_deref(), limit);
-        let names: Vec<_> = ranked.iter().map(|entry| tools[entry.index].spec().name.clone()).collect();
+        let names: Vec<_> = ranked
+            .iter()
+            .map(|entry| tools[entry.index].spec().name.clone())
+            .collect();
         assert_eq!(names, case.expect.names, "{}", case.name);
         for (entry, expected) in ranked.iter().zip(&case.expect.scores) {
             let close = (entry.score - expected).abs() <= SCORE_TOLERANCE;
@@ -102,16 +113,42 @@ fn agrees_with_every_recorded_case() {
 fn cuts_text_into_terms() {
     let cases: [(&str, &[&str]); 12] = [
         ("", &[]),
-        ("XMLHttp2Request iOSApp ABCd aB1C", &["xml", "http2", "request", "i", "os", "app", "ab", "cd", "b1", "c"]),
-        ("Ties axes buses watches sses news APIs quizzes", &["tie", "axe", "buse", "watch", "sse", "new", "ap", "quizz"]),
+        (
+            "XMLHttp2Request iOSApp ABCd aB1C",
+            &[
+                "xml", "http2", "request", "i", "os", "app", "ab", "cd", "b1", "c",
+            ],
+        ),
+        (
+            "Ties axes buses watches sses news APIs quizzes",
+            &["tie", "axe", "buse", "watch", "sse", "new", "ap", "quizz"],
+        ),
         ("ands ors tos", &["and", "ors", "tos"]),
-        ("cafés étÉs straßeGroß", &["cafés", "étés", "straße", "groß"]),
-        ("can't l'été 3.14 1,000", &["can", "t", "l", "été", "3", "14", "1", "000"]),
-        ("ab½cd x² Ⅳ ٣٤ 👍🏽done", &["ab", "cd", "x", "ⅳ", "٣٤", "done"]),
+        (
+            "cafés étÉs straßeGroß",
+            &["cafés", "étés", "straße", "groß"],
+        ),
+        (
+            "can't l'été 3.14 1,000",
+            &["can", "t", "l", "été", "3", "14", "1", "000"],
+        ),
+        (
+            "ab½cd x² Ⅳ ٣٤ 👍🏽done",
+            &["ab", "cd", "x", "ⅳ", "٣٤", "done"],
+        ),
         ("नमस्ते 한국어 단어", &["नमस्ते", "한국어", "단어"]),
-        ("搜索记录并返回匹配的条目", &["搜索", "记录", "并", "返回", "匹配", "的", "条目"]),
-        ("使用API查询 search搜索", &["使用", "api", "查询", "search", "搜索"]),
-        ("日本語テキスト ภาษาไทย", &["日本語", "テキスト", "ภาษา", "ไทย"]),
+        (
+            "搜索记录并返回匹配的条目",
+            &["搜索", "记录", "并", "返回", "匹配", "的", "条目"],
+        ),
+        (
+            "使用API查询 search搜索",
+            &["使用", "api", "查询", "search", "搜索"],
+        ),
+        (
+            "日本語テキスト ภาษาไทย",
+            &["日本語", "テキスト", "ภาษา", "ไทย"],
+        ),
         ("of the and", &[]),
     ];
     for (text, terms) in cases {
@@ -122,10 +159,26 @@ fn cuts_text_into_terms() {
 #[test]
 fn the_asked_name_comes_first_whatever_the_scores() {
     let cases: [(&str, &[&str], &[&str]); 5] = [
-        ("bar", &["bar baz", "x__y__bar", "x_bar", "BAR"], &["x__y__bar", "BAR", "bar baz", "x_bar"]),
-        ("y__bar", &["bar y", "x__y__bar", "x_bar"], &["x__y__bar", "bar y", "x_bar"]),
-        ("foo😀bar", &["zfoo", "foo_bar", "foo__bar"], &["foo__bar", "foo_bar"]),
-        ("foo", &["foo___", "foo", "__foo", "foo__"], &["foo", "__foo", "foo___", "foo__"]),
+        (
+            "bar",
+            &["bar baz", "x__y__bar", "x_bar", "BAR"],
+            &["x__y__bar", "BAR", "bar baz", "x_bar"],
+        ),
+        (
+            "y__bar",
+            &["bar y", "x__y__bar", "x_bar"],
+            &["x__y__bar", "bar y", "x_bar"],
+        ),
+        (
+            "foo😀bar",
+            &["zfoo", "foo_bar", "foo__bar"],
+            &["foo__bar", "foo_bar"],
+        ),
+        (
+            "foo",
+            &["foo___", "foo", "__foo", "foo__"],
+            &["foo", "__foo", "foo___", "foo__"],
+        ),
         ("of the", &["of_the", "x__of_the"], &[]),
     ];
     for (query, names, expected) in cases {
@@ -146,11 +199,16 @@ fn more_matched_terms_beat_a_higher_score() {
 
 #[test]
 fn equal_tools_stay_in_their_order_and_the_limit_holds() {
-    let documents: Vec<_> = (0..20).map(|n| SearchDocument::new(&ToolSpec::new(format!("t{n}"), "same words"))).collect();
+    let documents: Vec<_> = (0..20)
+        .map(|n| SearchDocument::new(&ToolSpec::new(format!("t{n}"), "same words")))
+        .collect();
     for limit in [0, 1, 20, usize::MAX] {
         let ranked = rank("same", &documents, limit);
         let expected: Vec<_> = (0..20.min(limit)).collect();
-        assert_eq!(ranked.iter().map(|entry| entry.index).collect::<Vec<_>>(), expected);
+        assert_eq!(
+            ranked.iter().map(|entry| entry.index).collect::<Vec<_>>(),
+            expected
+        );
     }
     assert_eq!(rank("same", &[], 8), []);
 }
@@ -176,8 +234,20 @@ fn reads_descriptions_and_property_names_of_the_schema() {
             "unused": {"description": "unusedword"},
         },
     });
-    let tools = [silent(ToolSpec::new("tool", "").input_schema(schema)), tool("none", "")];
-    for word in ["rootword", "propword", "itemword", "besideword", "refword", "anyword", "oneword", "allword"] {
+    let tools = [
+        silent(ToolSpec::new("tool", "").input_schema(schema)),
+        tool("none", ""),
+    ];
+    for word in [
+        "rootword",
+        "propword",
+        "itemword",
+        "besideword",
+        "refword",
+        "anyword",
+        "oneword",
+        "allword",
+    ] {
         assert_eq!(found(&tools, word), ["tool"], "{word}");
     }
     for word in ["enumword", "titleword", "unusedword"] {
@@ -192,12 +262,24 @@ fn a_namespace_is_found_by_every_name_it_has() {
         aliases: vec!["dev-radius".into(), "radius".into()],
         ..Namespace::default()
     });
-    let tools =
-        [tool("outside", "word"), silent(ToolSpec::new("inside", "word").namespace(namespace)), tool("after", "word")];
+    let tools = [
+        tool("outside", "word"),
+        silent(ToolSpec::new("inside", "word").namespace(namespace)),
+        tool("after", "word"),
+    ];
     let places = |namespace| -> Vec<usize> {
-        search_tools(&tools, "word", Some(namespace), 8).iter().map(|entry| entry.index).collect()
+        search_tools(&tools, "word", Some(namespace), 8)
+            .iter()
+            .map(|entry| entry.index)
+            .collect()
     };
-    for name in ["mcp__dev_radius", "mcp__dev-radius", "dev-radius", "dev_radius", "radius"] {
+    for name in [
+        "mcp__dev_radius",
+        "mcp__dev-radius",
+        "dev-radius",
+        "dev_radius",
+        "radius",
+    ] {
         assert_eq!(places(name), [1], "{name}");
     }
     for name in ["", "dev", "RADIUS", "inside"] {

@@ -3,9 +3,19 @@ use std::fs;
 
 #[test]
 fn recognises_only_its_own_names() {
-    assert!(is_temporary_name(temporary_name("a b.rs".as_ref()).to_str().unwrap()));
-    assert!(is_temporary_name(temporary_name("x".repeat(255).as_ref()).to_str().unwrap()));
-    for name in ["a.tmp", ".a.pirn-1.tmp", "a.pirn-1-2.tmp", ".a.pirn-1-x.tmp", ".a.pirn-1-2.tmp.bak"] {
+    assert!(is_temporary_name(
+        temporary_name("a b.rs".as_ref()).to_str().unwrap()
+    ));
+    assert!(is_temporary_name(
+        temporary_name("x".repeat(255).as_ref()).to_str().unwrap()
+    ));
+    for name in [
+        "a.tmp",
+        ".a.pirn-1.tmp",
+        "a.pirn-1-2.tmp",
+        ".a.pirn-1-x.tmp",
+        ".a.pirn-1-2.tmp.bak",
+    ] {
         assert!(!is_temporary_name(name), "{name}");
     }
 }

@@ -1,5 +1,6 @@
 //! What is kept of a command's output: its end for the model, more of it for scripts, and all of it in a file.
 
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use tokio::io::AsyncWriteExt as _;
@@ -34,7 +35,11 @@ pub(super) struct Capture {
 enum FullOutput {
     /// Not needed so far.
     Unneeded,
-    Open { file: tokio::fs::File, path: PathBuf, written: u64 },
+    Open {
+        file: tokio::fs::File,
+        path: PathBuf,
+        written: u64,
+    },
     /// Could not be written to the end; the reason.
     Failed(String),
 }
@@ -83,7 +88,11 @@ impl Capture {
     /// The end of the output, within the limits for models.
     pub(super) fn tail(&self) -> Tail<'_> {
         // The half is far more than the limits, so cutting within it is the same as cutting the whole.
-        keep_tail(if self.tail.is_empty() { &self.head } else { &self.tail })
+        keep_tail(if self.tail.is_empty() {
+            &self.head
+        } else {
+            &self.tail
+        })
     }
 
     /// All lines of the output, also an open last one.
@@ -93,7 +102,11 @@ impl Capture {
 
     /// The length of the last line.
     pub(super) fn last_line_bytes(&self) -> u64 {
-        if self.open_line_bytes > 0 { self.open_line_bytes } else { self.last_line_bytes }
+        if self.open_line_bytes > 0 {
+            self.open_line_bytes
+        } else {
+            self.last_line_bytes
+        }
     }
 
     /// The output for scripts, and whether something was left out of it.
@@ -106,7 +119,7 @@ impl Capture {
         let end = self.tail.get(last..).unwrap_or_default();
         let omitted = self.total_bytes - self.head.len() as u64 - end.len() as u64;
         if omitted > 0 {
-            text.push_str(&format!("\n[... {omitted} bytes omitted ...]\n"));
+            let _infallible = write!(text, "\n[... {omitted} bytes omitted ...]\n");
         }
         text.push_str(&String::from_utf8_lossy(end));
         (text, omitted > 0)
@@ -150,13 +163,21 @@ impl Capture {
             options.mode(0o600);
             let mut file = options.open(&path).await?;
             file.write_all(&self.head).await?;
-            Ok::<_, std::io::Error>(FullOutput::Open { file, path, written: self.head.len() as u64 })
+            Ok::<_, std::io::Error>(FullOutput::Open {
+                file,
+                path,
+                written: self.head.len() as u64,
+            })
         };
-        opened.await.unwrap_or_else(|error| FullOutput::Failed(error.to_string()))
+        opened
+            .await
+            .unwrap_or_else(|error| FullOutput::Failed(error.to_string()))
     }
 
     async fn append_to_file(&mut self, chunk: &[u8]) {
-        let FullOutput::Open { file, written, .. } = &mut self.file else { return };
+        let FullOutput::Open { file, written, .. } = &mut self.file else {
+            return;
+        };
         let room = usize::try_from(FULL_OUTPUT_BYTES_MAX - *written).unwrap_or(usize::MAX);
         let chunk = chunk.get(..room).unwrap_or(chunk);
         *written += chunk.len() as u64;
@@ -168,7 +189,7 @@ impl Capture {
 
 fn unused_path(temp_dir: &Path) -> std::io::Result<PathBuf> {
     let mut random = [0; 8];
-    getrandom::fill(&mut random).map_err(std::io::Error::other)?;
+    getrandom::fill(&mut random).map_err(|error| std::io::Error::other(error.to_string()))?;
     Ok(temp_dir.join(format!("pirn-bash-{:016x}.log", u64::from_ne_bytes(random))))
 }
 

@@ -44,7 +44,11 @@ pub(super) fn output_schema() -> Value {
 pub(super) async fn result(mut capture: Capture, end: &End, wall_time: Duration) -> ToolResult {
     let full_output = capture.full_output().await;
     let (output, truncated) = capture.structured();
-    let path = full_output.as_ref().ok().and_then(Option::as_ref).map(|path| path.to_string_lossy().into_owned());
+    let path = full_output
+        .as_ref()
+        .ok()
+        .and_then(Option::as_ref)
+        .map(|path| path.to_string_lossy().into_owned());
 
     let mut text = String::from_utf8_lossy(capture.tail().text).into_owned();
     if text.is_empty() {
@@ -64,11 +68,18 @@ pub(super) async fn result(mut capture: Capture, end: &End, wall_time: Duration)
     if let Some(path) = path {
         structured.insert("full_output_path".into(), path.into());
     }
-    structured.insert("exit_code".into(), end.status().and_then(ExitStatus::shell_code).into());
+    structured.insert(
+        "exit_code".into(),
+        end.status().and_then(ExitStatus::shell_code).into(),
+    );
     let tenths = (wall_time.as_secs_f64() * 10.0).round() / 10.0;
     structured.insert("wall_time_seconds".into(), tenths.into());
 
-    let result = if status.is_some() { ToolResult::error(text) } else { ToolResult::text(text) };
+    let result = if status.is_some() {
+        ToolResult::error(text)
+    } else {
+        ToolResult::text(text)
+    };
     result.with_structured(structured.into())
 }
 
@@ -83,12 +94,23 @@ fn cut_notice(capture: &Capture, path: Option<&str>, failure: Option<String>) ->
         (None, None) => "The full output was not kept".to_owned(),
     };
     if tail.partial_line {
-        let (kept, line) = (format_size(tail.text.len() as u64), format_size(capture.last_line_bytes()));
-        return Some(format!("[Showing last {kept} of line {total} (line is {line}). {place}]"));
+        let (kept, line) = (
+            format_size(tail.text.len() as u64),
+            format_size(capture.last_line_bytes()),
+        );
+        return Some(format!(
+            "[Showing last {kept} of line {total} (line is {line}). {place}]"
+        ));
     }
     let from = total - tail.lines as u64 + 1;
-    let limit = if cut_by == CutBy::Bytes { " (50.0KB limit)" } else { "" };
-    Some(format!("[Showing lines {from}-{total} of {total}{limit}. {place}]"))
+    let limit = if cut_by == CutBy::Bytes {
+        " (50.0KB limit)"
+    } else {
+        ""
+    };
+    Some(format!(
+        "[Showing lines {from}-{total} of {total}{limit}. {place}]"
+    ))
 }
 
 /// What went wrong; `None` for a command that succeeded.
@@ -99,7 +121,10 @@ fn status_line(end: &End) -> Option<String> {
             Some(code) => format!("Command exited with code {code}"),
             None => "Command terminated without an exit code".to_owned(),
         }),
-        End::TimedOut(after) => Some(format!("Command timed out after {} seconds", after.as_secs_f64())),
+        End::TimedOut(after) => Some(format!(
+            "Command timed out after {} seconds",
+            after.as_secs_f64()
+        )),
         End::TimedOutInBackground(after) => Some(format!(
             "Command timed out after {} seconds. The shell itself had ended; background processes kept writing. Redirect \
              their output to a file to leave them running.",

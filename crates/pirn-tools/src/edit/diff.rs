@@ -1,5 +1,6 @@
 //! What an edit changed, for people.
 
+use std::fmt::Write as _;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -14,14 +15,19 @@ const DIFF_TIME_MAX: Duration = Duration::from_millis(500);
 /// `{diff, patch, firstChangedLine}`: the changed lines with their numbers, a unified diff, and the first line of the new text
 /// that differs, from 1.
 pub(super) fn details(before: &str, after: &str, path: &str) -> Value {
-    let diff = TextDiff::configure().timeout(DIFF_TIME_MAX).diff_lines(before, after);
+    let diff = TextDiff::configure()
+        .timeout(DIFF_TIME_MAX)
+        .diff_lines(before, after);
     let width = diff.old_len().max(diff.new_len()).to_string().len();
     let mut numbered = String::new();
     let mut first_changed_line = None;
     let mut shown_to = 0;
     for group in diff.grouped_ops(CONTEXT_LINES) {
-        if group.first().is_some_and(|op| op.old_range().start > shown_to) {
-            numbered.push_str(&format!(" {:width$} ...\n", ""));
+        if group
+            .first()
+            .is_some_and(|op| op.old_range().start > shown_to)
+        {
+            let _infallible = writeln!(numbered, " {:width$} ...", "");
         }
         for op in &group {
             for change in diff.iter_changes(op) {
@@ -35,15 +41,19 @@ pub(super) fn details(before: &str, after: &str, path: &str) -> Value {
                 }
                 let number = index.map_or(0, |index| index + 1);
                 let line = change.value().trim_end_matches(['\r', '\n']);
-                numbered.push_str(&format!("{sign}{number:>width$} {line}\n"));
+                let _infallible = writeln!(numbered, "{sign}{number:>width$} {line}");
             }
         }
         shown_to = group.last().map_or(shown_to, |op| op.old_range().end);
     }
     if shown_to < diff.old_len() {
-        numbered.push_str(&format!(" {:width$} ...\n", ""));
+        let _infallible = writeln!(numbered, " {:width$} ...", "");
     }
-    let patch = diff.unified_diff().context_radius(CONTEXT_LINES).header(path, path).to_string();
+    let patch = diff
+        .unified_diff()
+        .context_radius(CONTEXT_LINES)
+        .header(path, path)
+        .to_string();
     json!({
         "diff": numbered.trim_end_matches('\n'),
         "patch": patch,

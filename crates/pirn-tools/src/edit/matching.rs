@@ -29,22 +29,38 @@ impl Failure {
     pub(super) fn describe(&self, path: &str, edits: usize, nearest: Option<String>) -> String {
         let many = edits > 1;
         match self {
-            Self::Empty(index) if many => format!("edits[{index}].oldText must not be empty in {path}."),
+            Self::Empty(index) if many => {
+                format!("edits[{index}].oldText must not be empty in {path}.")
+            }
             Self::Empty(_) => format!("oldText must not be empty in {path}."),
             Self::NotFound { index, .. } => {
-                let what = if many { format!("edits[{index}]") } else { "the exact text".to_owned() };
-                let nearest = nearest.map(|nearest| format!("\n\n{nearest}")).unwrap_or_default();
+                let what = if many {
+                    format!("edits[{index}]")
+                } else {
+                    "the exact text".to_owned()
+                };
+                let nearest = nearest
+                    .map(|nearest| format!("\n\n{nearest}"))
+                    .unwrap_or_default();
                 format!(
                     "Could not find {what} in {path}. oldText has to equal the file's text, with every space and line \
                      break.{nearest}"
                 )
             }
             Self::NotUnique { index, count } => {
-                let what = if many { format!("edits[{index}]") } else { "the text".to_owned() };
-                format!("Found {count} occurrences of {what} in {path}. Add lines around it until it is unique.")
+                let what = if many {
+                    format!("edits[{index}]")
+                } else {
+                    "the text".to_owned()
+                };
+                format!(
+                    "Found {count} occurrences of {what} in {path}. Add lines around it until it is unique."
+                )
             }
             Self::Overlap(first, second) => {
-                format!("edits[{first}] and edits[{second}] overlap in {path}. Join them into one edit.")
+                format!(
+                    "edits[{first}] and edits[{second}] overlap in {path}. Join them into one edit."
+                )
             }
             Self::NoChange => {
                 format!("No changes made to {path}. The new text equals the old one.")
@@ -88,25 +104,38 @@ pub(super) fn plan(text: &str, edits: &[Edit]) -> Result<Vec<Replacement>, Failu
             count_and_first(&normalized, &normalized_old)
         };
         let Some(range) = range else {
-            return Err(Failure::NotFound { index, text: edit.old_text.clone() });
+            return Err(Failure::NotFound {
+                index,
+                text: edit.old_text.clone(),
+            });
         };
         if count > 1 {
             return Err(Failure::NotUnique { index, count });
         }
-        matches.push(Match { index, range, new_text: &edit.new_text });
+        matches.push(Match {
+            index,
+            range,
+            new_text: &edit.new_text,
+        });
     }
     matches.sort_by_key(|found| (found.range.start, found.range.end));
     for pair in matches.windows(2) {
         if let [first, second] = pair
             && second.range.start < first.range.end
         {
-            return Err(Failure::Overlap(first.index.min(second.index), first.index.max(second.index)));
+            return Err(Failure::Overlap(
+                first.index.min(second.index),
+                first.index.max(second.index),
+            ));
         }
     }
     Ok(if is_exact {
         matches
             .into_iter()
-            .map(|found| Replacement { range: found.range, text: found.new_text.to_owned() })
+            .map(|found| Replacement {
+                range: found.range,
+                text: found.new_text.to_owned(),
+            })
             .collect()
     } else {
         rewrite_lines(text, &normalized, &matches)
@@ -116,7 +145,9 @@ pub(super) fn plan(text: &str, edits: &[Edit]) -> Result<Vec<Replacement>, Failu
 fn occurrences<'a>(text: &'a str, wanted: &'a str) -> impl Iterator<Item = usize> + 'a {
     // White space alone normalises to nothing, which would be found everywhere.
     let is_searchable = !wanted.is_empty();
-    text.match_indices(wanted).map(|(at, _)| at).take_while(move |_| is_searchable)
+    text.match_indices(wanted)
+        .map(|(at, _)| at)
+        .take_while(move |_| is_searchable)
 }
 
 fn count_and_first(text: &str, wanted: &str) -> (usize, Option<Range<usize>>) {
@@ -141,21 +172,33 @@ fn rewrite_lines(text: &str, normalized: &str, matches: &[Match<'_>]) -> Vec<Rep
             let mut new_text = String::new();
             let mut position = lines.start(first_line);
             for found in group.iter() {
-                new_text.push_str(normalized.get(position..found.range.start).unwrap_or_default());
+                new_text.push_str(
+                    normalized
+                        .get(position..found.range.start)
+                        .unwrap_or_default(),
+                );
                 new_text.push_str(found.new_text);
                 position = found.range.end;
             }
             if !with_line_feed {
-                new_text.push_str(normalized.get(position..lines.end(last_line)).unwrap_or_default());
+                new_text.push_str(
+                    normalized
+                        .get(position..lines.end(last_line))
+                        .unwrap_or_default(),
+                );
             }
             let end = original_lines.end(last_line) + usize::from(with_line_feed);
-            replacements.push(Replacement { range: original_lines.start(first_line)..end, text: new_text });
+            replacements.push(Replacement {
+                range: original_lines.start(first_line)..end,
+                text: new_text,
+            });
         }
         group.clear();
     };
     for found in matches {
         let shares_line = group.last().is_some_and(|last| {
-            lines.line_at(last.range.end.saturating_sub(1).max(last.range.start)) == lines.line_at(found.range.start)
+            lines.line_at(last.range.end.saturating_sub(1).max(last.range.start))
+                == lines.line_at(found.range.start)
         });
         if !shares_line {
             flush(&mut group);
@@ -174,13 +217,20 @@ struct Lines {
 
 impl Lines {
     fn of(text: &str) -> Self {
-        let starts = std::iter::once(0).chain(memchr::memchr_iter(b'\n', text.as_bytes()).map(|at| at + 1)).collect();
-        Self { starts, length: text.len() }
+        let starts = std::iter::once(0)
+            .chain(memchr::memchr_iter(b'\n', text.as_bytes()).map(|at| at + 1))
+            .collect();
+        Self {
+            starts,
+            length: text.len(),
+        }
     }
 
     /// The line that holds a byte; a line feed belongs to the line it ends.
     fn line_at(&self, position: usize) -> usize {
-        self.starts.partition_point(|start| *start <= position).saturating_sub(1)
+        self.starts
+            .partition_point(|start| *start <= position)
+            .saturating_sub(1)
     }
 
     fn start(&self, line: usize) -> usize {
@@ -189,6 +239,8 @@ impl Lines {
 
     /// The end of a line, before its line feed.
     fn end(&self, line: usize) -> usize {
-        self.starts.get(line + 1).map_or(self.length, |next| next - 1)
+        self.starts
+            .get(line + 1)
+            .map_or(self.length, |next| next - 1)
     }
 }

@@ -1,6 +1,7 @@
 //! The place of a file that comes closest to a text that is not in it.
 
 use std::collections::HashSet;
+use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
 use similar::TextDiff;
@@ -34,7 +35,10 @@ pub(super) fn describe(text: &str, wanted: &str) -> Option<String> {
     for start in candidates(&lines, &wanted, deadline) {
         let end = (start + wanted.len()).min(lines.len());
         let place = lines.get(start..end).unwrap_or_default().join("\n");
-        let ratio = TextDiff::configure().deadline(deadline).diff_chars(&place, &wanted_text).ratio();
+        let ratio = TextDiff::configure()
+            .deadline(deadline)
+            .diff_chars(&place, &wanted_text)
+            .ratio();
         // The first of equals, so that the answer does not depend on the order of candidates.
         if best.is_none_or(|(known, at)| ratio > known || (ratio >= known && start < at)) {
             best = Some((ratio, start));
@@ -46,12 +50,20 @@ pub(super) fn describe(text: &str, wanted: &str) -> Option<String> {
     let (ratio, start) = best.filter(|(ratio, _)| *ratio >= RATIO_MIN)?;
     let end = (start + wanted.len()).min(lines.len());
     let width = end.to_string().len();
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a percentage")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a percentage"
+    )]
     let percent = (ratio * 100.0).floor() as u32;
-    let place = if end - start == 1 { format!("line {end}") } else { format!("lines {}-{end}", start + 1) };
+    let place = if end - start == 1 {
+        format!("line {end}")
+    } else {
+        format!("lines {}-{end}", start + 1)
+    };
     let mut shown = format!("Nearest match, {place} ({percent}% alike):");
     for (index, line) in lines.get(start..end).unwrap_or_default().iter().enumerate() {
-        shown.push_str(&format!("\n{:>width$} | {line}", start + index + 1));
+        let _infallible = write!(shown, "\n{:>width$} | {line}", start + index + 1);
     }
     Some(shown)
 }
@@ -71,7 +83,12 @@ fn candidates(lines: &[&str], wanted: &[&str], deadline: Instant) -> Vec<usize> 
             continue;
         }
         for (offset, wanted) in wanted_pairs.iter().enumerate() {
-            let Some(score) = index.checked_sub(offset).and_then(|start| scores.get_mut(start)) else { break };
+            let Some(score) = index
+                .checked_sub(offset)
+                .and_then(|start| scores.get_mut(start))
+            else {
+                break;
+            };
             *score += likeness(&line_pairs, wanted);
         }
     }
@@ -86,7 +103,11 @@ fn candidates(lines: &[&str], wanted: &[&str], deadline: Instant) -> Vec<usize> 
 
 /// The pairs of neighbouring bytes of a line without its indentation.
 fn pairs(line: &str) -> HashSet<[u8; 2]> {
-    line.trim().as_bytes().windows(2).filter_map(|pair| <[u8; 2]>::try_from(pair).ok()).collect()
+    line.trim()
+        .as_bytes()
+        .windows(2)
+        .filter_map(|pair| <[u8; 2]>::try_from(pair).ok())
+        .collect()
 }
 
 fn likeness(a: &HashSet<[u8; 2]>, b: &HashSet<[u8; 2]>) -> f32 {
@@ -99,13 +120,17 @@ fn likeness(a: &HashSet<[u8; 2]>, b: &HashSet<[u8; 2]>) -> f32 {
 }
 
 fn clip(line: &str) -> &str {
-    line.get(..line.floor_char_boundary(LINE_BYTES_MAX)).unwrap_or(line)
+    line.get(..line.floor_char_boundary(LINE_BYTES_MAX))
+        .unwrap_or(line)
 }
 
 fn trim_blank(mut lines: Vec<&str>) -> Vec<&str> {
     while lines.last().is_some_and(|line| line.trim().is_empty()) {
         lines.pop();
     }
-    let blank = lines.iter().take_while(|line| line.trim().is_empty()).count();
+    let blank = lines
+        .iter()
+        .take_while(|line| line.trim().is_empty())
+        .count();
     lines.split_off(blank)
 }

@@ -56,7 +56,11 @@ impl Original {
                 text.push_str(line);
             }
         }
-        Self { has_byte_order_mark, text, line_ends }
+        Self {
+            has_byte_order_mark,
+            text,
+            line_ends,
+        }
     }
 
     /// The whole content with `replacements` made, which are in order and do not overlap. Lines outside keep their ends; new
@@ -97,7 +101,12 @@ impl Original {
         line_ends: &mut impl Iterator<Item = LineEnd>,
         rendered: &mut String,
     ) {
-        for line in self.text.get(range).unwrap_or_default().split_inclusive('\n') {
+        for line in self
+            .text
+            .get(range)
+            .unwrap_or_default()
+            .split_inclusive('\n')
+        {
             match line.strip_suffix('\n') {
                 Some(line) => {
                     rendered.push_str(line);

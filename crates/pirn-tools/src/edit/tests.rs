@@ -3,7 +3,13 @@ use super::{Edit, diff, matching, nearest, prepare};
 use serde_json::json;
 
 fn edits(pairs: &[(&str, &str)]) -> Vec<Edit> {
-    pairs.iter().map(|(old, new)| Edit { old_text: (*old).into(), new_text: (*new).into() }).collect()
+    pairs
+        .iter()
+        .map(|(old, new)| Edit {
+            old_text: (*old).into(),
+            new_text: (*new).into(),
+        })
+        .collect()
 }
 
 /// Applies edits to a content; the error is the failure's text for a file `f`.
@@ -19,26 +25,94 @@ fn apply(content: &str, pairs: &[(&str, &str)]) -> Result<String, String> {
 fn replaces() {
     for (name, content, pairs, wanted) in [
         ("one", "a b c", &[("b", "x")][..], "a x c"),
-        ("several, any order", "a b c", &[("c", "z"), ("a", "x")], "x b z"),
-        ("against the original", "a b", &[("a", "b"), ("b", "a")], "b a"),
+        (
+            "several, any order",
+            "a b c",
+            &[("c", "z"), ("a", "x")],
+            "x b z",
+        ),
+        (
+            "against the original",
+            "a b",
+            &[("a", "b"), ("b", "a")],
+            "b a",
+        ),
         ("touching", "abcd", &[("ab", "1"), ("cd", "2")], "12"),
         ("delete", "a\nb\nc\n", &[("b\n", "")], "a\nc\n"),
-        ("crlf", "a\r\nb\r\nc\r\n", &[("a\nb", "x\ny\nz")], "x\r\ny\r\nz\r\nc\r\n"),
-        ("crlf in the call", "a\nb\n", &[("a\r\nb", "x\r\ny")], "x\ny\n"),
-        ("mixed keeps each", "a\r\nb\nc\r\nd", &[("b", "x\ny")], "a\r\nx\ny\nc\r\nd"),
-        ("last line takes the one before", "a\r\nb", &[("b", "x\ny")], "a\r\nx\r\ny"),
-        ("byte order mark", "\u{FEFF}a\r\nb", &[("a", "x")], "\u{FEFF}x\r\nb"),
+        (
+            "crlf",
+            "a\r\nb\r\nc\r\n",
+            &[("a\nb", "x\ny\nz")],
+            "x\r\ny\r\nz\r\nc\r\n",
+        ),
+        (
+            "crlf in the call",
+            "a\nb\n",
+            &[("a\r\nb", "x\r\ny")],
+            "x\ny\n",
+        ),
+        (
+            "mixed keeps each",
+            "a\r\nb\nc\r\nd",
+            &[("b", "x\ny")],
+            "a\r\nx\ny\nc\r\nd",
+        ),
+        (
+            "last line takes the one before",
+            "a\r\nb",
+            &[("b", "x\ny")],
+            "a\r\nx\r\ny",
+        ),
+        (
+            "byte order mark",
+            "\u{FEFF}a\r\nb",
+            &[("a", "x")],
+            "\u{FEFF}x\r\nb",
+        ),
         ("lone carriage return", "a\rb\n", &[("b", "c")], "a\rc\n"),
-        ("trailing space", "a  \nb\nc  \n", &[("a\nb", "x\ny")], "x\ny\nc  \n"),
-        ("quotes", "say \u{201C}hi\u{201D} \u{2018}x\u{2019}\nrest \u{201C}q\u{201D}\n", &[("\"hi\"", "'ho'")],
-            "say 'ho' 'x'\nrest \u{201C}q\u{201D}\n"),
-        ("dash and space", "a\u{2014}b\u{00A0}c", &[("a-b c", "d")], "d"),
-        ("decomposed", "caf\u{65}\u{301}!", &[("caf\u{E9}", "tea")], "tea!"),
+        (
+            "trailing space",
+            "a  \nb\nc  \n",
+            &[("a\nb", "x\ny")],
+            "x\ny\nc  \n",
+        ),
+        (
+            "quotes",
+            "say \u{201C}hi\u{201D} \u{2018}x\u{2019}\nrest \u{201C}q\u{201D}\n",
+            &[("\"hi\"", "'ho'")],
+            "say 'ho' 'x'\nrest \u{201C}q\u{201D}\n",
+        ),
+        (
+            "dash and space",
+            "a\u{2014}b\u{00A0}c",
+            &[("a-b c", "d")],
+            "d",
+        ),
+        (
+            "decomposed",
+            "caf\u{65}\u{301}!",
+            &[("caf\u{E9}", "tea")],
+            "tea!",
+        ),
         ("compatibility", "\u{FB01}sh", &[("fish", "bird")], "bird"),
-        ("two on one inexact line", "\u{201C}a\u{201D} and \u{201C}b\u{201D}\n\u{2026}\n", &[("\"b\"", "2"), ("\"a\"", "1")],
-            "1 and 2\n\u{2026}\n"),
-        ("inexact with line feed", "a \nb\nc \n", &[("a\n", "")], "b\nc \n"),
-        ("inexact crlf", "a \r\nb\r\nc\r\n", &[("a\nb", "x\ny")], "x\r\ny\r\nc\r\n"),
+        (
+            "two on one inexact line",
+            "\u{201C}a\u{201D} and \u{201C}b\u{201D}\n\u{2026}\n",
+            &[("\"b\"", "2"), ("\"a\"", "1")],
+            "1 and 2\n\u{2026}\n",
+        ),
+        (
+            "inexact with line feed",
+            "a \nb\nc \n",
+            &[("a\n", "")],
+            "b\nc \n",
+        ),
+        (
+            "inexact crlf",
+            "a \r\nb\r\nc\r\n",
+            &[("a\nb", "x\ny")],
+            "x\r\ny\r\nc\r\n",
+        ),
     ] {
         assert_eq!(apply(content, pairs).as_deref(), Ok(wanted), "{name}");
     }
@@ -48,14 +122,42 @@ fn replaces() {
 fn refuses() {
     for (content, pairs, wanted) in [
         ("a", &[("", "x")][..], "oldText must not be empty in f."),
-        ("a", &[("a", "x"), ("", "x")], "edits[1].oldText must not be empty in f."),
+        (
+            "a",
+            &[("a", "x"), ("", "x")],
+            "edits[1].oldText must not be empty in f.",
+        ),
         ("a", &[("b", "x")], "Could not find the exact text in f. "),
-        ("a", &[("a", "x"), ("b", "x")], "Could not find edits[1] in f. "),
-        ("a a a", &[("a", "x")], "Found 3 occurrences of the text in f. "),
-        ("a a b", &[("b", "x"), ("a", "x")], "Found 2 occurrences of edits[1] in f. "),
-        ("'a' \u{2018}a\u{2019}", &[("'a'", "x")], "Found 2 occurrences of the text in f. "),
-        ("abc", &[("bc", "x"), ("ab", "x")], "edits[0] and edits[1] overlap in f. "),
-        ("a\n \n \nb", &[("   ", "x")], "Could not find the exact text in f. "),
+        (
+            "a",
+            &[("a", "x"), ("b", "x")],
+            "Could not find edits[1] in f. ",
+        ),
+        (
+            "a a a",
+            &[("a", "x")],
+            "Found 3 occurrences of the text in f. ",
+        ),
+        (
+            "a a b",
+            &[("b", "x"), ("a", "x")],
+            "Found 2 occurrences of edits[1] in f. ",
+        ),
+        (
+            "'a' \u{2018}a\u{2019}",
+            &[("'a'", "x")],
+            "Found 2 occurrences of the text in f. ",
+        ),
+        (
+            "abc",
+            &[("bc", "x"), ("ab", "x")],
+            "edits[0] and edits[1] overlap in f. ",
+        ),
+        (
+            "a\n \n \nb",
+            &[("   ", "x")],
+            "Could not find the exact text in f. ",
+        ),
     ] {
         let error = apply(content, pairs).unwrap_err();
         assert!(error.starts_with(wanted), "{content:?}: {error}");
@@ -68,13 +170,26 @@ fn accepts_older_shapes() {
     for (given, wanted) in [
         (json!({"path": "f", "edits": [one]}), json!([one])),
         (json!({"path": "f", "edits": one}), json!([one])),
-        (json!({"path": "f", "edits": json!([one]).to_string()}), json!([one])),
+        (
+            json!({"path": "f", "edits": json!([one]).to_string()}),
+            json!([one]),
+        ),
         (json!({"path": "f", "edits": one.to_string()}), json!([one])),
-        (json!({"path": "f", "oldText": "a", "newText": "b"}), json!([one])),
-        (json!({"path": "f", "edits": [one], "oldText": "a", "newText": "b"}), json!([one, one])),
+        (
+            json!({"path": "f", "oldText": "a", "newText": "b"}),
+            json!([one]),
+        ),
+        (
+            json!({"path": "f", "edits": [one], "oldText": "a", "newText": "b"}),
+            json!([one, one]),
+        ),
         (json!({"path": "f", "edits": "no json"}), json!("no json")),
     ] {
-        assert_eq!(prepare(given.clone()).get("edits"), Some(&wanted), "{given}");
+        assert_eq!(
+            prepare(given.clone()).get("edits"),
+            Some(&wanted),
+            "{given}"
+        );
     }
     assert_eq!(prepare(json!({"path": "f"})), json!({"path": "f"}));
     assert_eq!(prepare(json!(3)), json!(3));
@@ -100,13 +215,23 @@ fn shows_the_nearest_match() {
 fn the_nearest_match_of_a_huge_file_takes_little_time() {
     let text = "let value = compute(something, 12345);\n".repeat(500_000);
     let start = std::time::Instant::now();
-    nearest::describe(&text, &"let value = compote(something, 54321);\n".repeat(30));
-    assert!(start.elapsed() < std::time::Duration::from_secs(5), "{:?}", start.elapsed());
+    nearest::describe(
+        &text,
+        &"let value = compote(something, 54321);\n".repeat(30),
+    );
+    assert!(
+        start.elapsed() < std::time::Duration::from_secs(5),
+        "{:?}",
+        start.elapsed()
+    );
 }
 
 #[test]
 fn describes_what_changed() {
-    let before: String = (1..=12).map(|n| format!("line {n}\n")).collect();
+    let before = (1..=12)
+        .map(|n| format!("line {n}\n"))
+        .collect::<Vec<_>>()
+        .concat();
     let after = before.replace("line 7\n", "line seven\nand more\n");
     let details = diff::details(&before, &after, "f");
     assert_eq!(details.get("firstChangedLine"), Some(&json!(7)));
@@ -117,5 +242,36 @@ fn describes_what_changed() {
          9 line 9\n 10 line 10\n 11 line 11\n    ..."
     );
     let patch = details.get("patch").unwrap().as_str().unwrap();
-    assert!(patch.starts_with("--- f\n+++ f\n@@ -3,9 +3,10 @@\n line 3\n"), "{patch}");
+    assert!(
+        patch.starts_with("--- f\n+++ f\n@@ -3,9 +3,10 @@\n line 3\n"),
+        "{patch}"
+    );
+}
+
+proptest::proptest! {
+    /// What does not match exactly must not damage anything else: only lines that a match touches may change.
+    #[test]
+    fn only_touched_lines_change(
+        lines in proptest::collection::vec("[a-c \u{201C}\u{2014}\u{E9}]{0,6}", 1..12),
+        ends in proptest::collection::vec(proptest::bool::ANY, 12),
+        at in 0..12_usize,
+        new_text in "[a-c\n]{0,5}",
+    ) {
+        let at = at % lines.len();
+        let mut content = String::new();
+        for (line, crlf) in lines.iter().zip(&ends) {
+            content.push_str(line);
+            content.push_str(if *crlf { "\r\n" } else { "\n" });
+        }
+        let old = super::normalize::normalize(&lines[at]);
+        proptest::prop_assume!(!old.is_empty());
+        if let Ok(after) = apply(&content, &[(&old, &new_text)]) {
+            let before: Vec<_> = content.split_inclusive('\n').collect();
+            // The match is somewhere in one line, the same number of lines before and after it is untouched.
+            let prefix = before.iter().zip(after.split_inclusive('\n')).take_while(|(a, b)| **a == *b).count();
+            let suffix = before.iter().rev().zip(after.split_inclusive('\n').collect::<Vec<_>>().into_iter().rev())
+                .take_while(|(a, b)| **a == *b).count();
+            proptest::prop_assert!(prefix + suffix + 1 >= before.len(), "{content:?} {old:?} {after:?}");
+        }
+    }
 }

@@ -39,7 +39,10 @@ pub(super) struct FileHits {
 impl FileHits {
     /// Roughly what the hits take in memory.
     pub(super) fn bytes(&self) -> usize {
-        self.hits.iter().map(|hit| hit.text.len() + size_of::<Hit>()).sum()
+        self.hits
+            .iter()
+            .map(|hit| hit.text.len() + size_of::<Hit>())
+            .sum()
     }
 }
 
@@ -56,13 +59,25 @@ pub(super) struct Collector {
 
 impl Collector {
     pub(super) fn new(limit: usize, context: usize) -> Self {
-        Self { hits: Vec::new(), limit, context: context as u64, matches: 0, limit_line: 0, bytes: 0 }
+        Self {
+            hits: Vec::new(),
+            limit,
+            context: context as u64,
+            matches: 0,
+            limit_line: 0,
+            bytes: 0,
+        }
     }
 
     fn push(&mut self, kind: HitKind, line_number: u64, bytes: &[u8]) {
         let (text, is_cut) = shown_line(bytes);
         self.bytes += text.len();
-        self.hits.push(Hit { kind, line_number, text, is_cut });
+        self.hits.push(Hit {
+            kind,
+            line_number,
+            text,
+            is_cut,
+        });
     }
 }
 
@@ -82,7 +97,11 @@ impl Sink for Collector {
     }
 
     fn context(&mut self, _searcher: &Searcher, beside: &SinkContext<'_>) -> io::Result<bool> {
-        self.push(HitKind::Context, beside.line_number().unwrap_or(0), beside.bytes());
+        self.push(
+            HitKind::Context,
+            beside.line_number().unwrap_or(0),
+            beside.bytes(),
+        );
         Ok(self.bytes <= BYTES_MAX)
     }
 }
@@ -95,7 +114,9 @@ fn shown_line(bytes: &[u8]) -> (String, bool) {
     let bytes = bytes.strip_suffix(b"\r").unwrap_or(bytes);
     let enough = bytes.get(..BYTES_ENOUGH).unwrap_or(bytes);
     let mut text = String::from_utf8_lossy(enough).into_owned();
-    let Some((at, _)) = text.char_indices().nth(LINE_CHARS_MAX) else { return (text, false) };
+    let Some((at, _)) = text.char_indices().nth(LINE_CHARS_MAX) else {
+        return (text, false);
+    };
     text.truncate(at);
     text.push_str("... [truncated]");
     (text, true)

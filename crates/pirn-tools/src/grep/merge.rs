@@ -56,7 +56,8 @@ impl Found {
             let is_match = hit.kind == HitKind::Match;
             let in_limit = self.matches < self.limit;
             if !in_limit {
-                let in_context = last_line.is_some_and(|last| hit.line_number <= last + self.context as u64);
+                let in_context =
+                    last_line.is_some_and(|last| hit.line_number <= last + self.context as u64);
                 if !in_context {
                     if is_match {
                         self.more_matches = true;
@@ -95,14 +96,25 @@ impl Found {
             notices.push("50.0KB limit reached".to_owned());
         }
         if self.cut_lines {
-            notices.push("Some lines truncated to 500 chars. Use read tool to see full lines".to_owned());
+            notices.push(
+                "Some lines truncated to 500 chars. Use read tool to see full lines".to_owned(),
+            );
         }
         if !self.gave_up.is_empty() {
-            let mut named = self.gave_up.iter().take(GAVE_UP_NAMED_MAX).cloned().collect::<Vec<_>>().join(", ");
+            let mut named = self
+                .gave_up
+                .iter()
+                .take(GAVE_UP_NAMED_MAX)
+                .cloned()
+                .collect::<Vec<_>>()
+                .join(", ");
             if self.gave_up.len() > GAVE_UP_NAMED_MAX {
                 named.push_str(", ...");
             }
-            notices.push(format!("{} not searched to the end, a line is too long: {named}", files(self.gave_up.len())));
+            notices.push(format!(
+                "{} not searched to the end, a line is too long: {named}",
+                files(self.gave_up.len())
+            ));
         }
         append_notices(&mut text, &notices);
         text
@@ -110,7 +122,11 @@ impl Found {
 }
 
 fn files(count: usize) -> String {
-    if count == 1 { "1 file".to_owned() } else { format!("{count} files") }
+    if count == 1 {
+        "1 file".to_owned()
+    } else {
+        format!("{count} files")
+    }
 }
 
 /// Puts batches of files back in order.
@@ -130,7 +146,12 @@ const WAITING_BYTES_MAX: usize = 32 * 1024 * 1024;
 
 impl Merger {
     pub(super) fn new(found: Found) -> Self {
-        Self { found, next: 0, waiting: BTreeMap::new(), waiting_bytes: 0 }
+        Self {
+            found,
+            next: 0,
+            waiting: BTreeMap::new(),
+            waiting_bytes: 0,
+        }
     }
 
     /// Whether this batch has to wait for slower ones before it.
@@ -145,7 +166,9 @@ impl Merger {
         while let Some(files) = self.waiting.remove(&self.next) {
             self.waiting_bytes -= batch_bytes(&files);
             self.next += 1;
-            files.into_iter().for_each(|file| self.found.add(file));
+            for file in files {
+                self.found.add(file);
+            }
         }
     }
 }

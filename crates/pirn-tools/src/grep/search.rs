@@ -61,20 +61,37 @@ impl Search {
         if !path.is_file() {
             return Err(format!("Not a file or directory: {}", path.display()));
         }
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let name = path
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
         let mut searcher = self.searcher(Reason::Named);
         let never = AtomicBool::new(false);
         let hits = self
             .search_file(&mut searcher, path, name, Interrupt { stop, full: &never })
-            .map_err(|error| format!("Cannot read {}: {}", path.display(), paths::describe(&error)))?;
+            .map_err(|error| {
+                format!(
+                    "Cannot read {}: {}",
+                    path.display(),
+                    paths::describe(&error)
+                )
+            })?;
         let mut found = Found::new(self.limit, self.context);
         found.add(hits);
         Ok(found)
     }
 
     /// Searches the files of a walk below `root`. The walk runs on this thread; it stops as soon as the answer is known.
-    pub(super) fn folder(&self, root: &Path, walk: impl Iterator<Item = DirEntry>, stop: &Stop) -> Found {
-        let workers = std::thread::available_parallelism().map_or(1, NonZero::get).min(WORKERS_MAX);
+    pub(super) fn folder(
+        &self,
+        root: &Path,
+        walk: impl Iterator<Item = DirEntry>,
+        stop: &Stop,
+    ) -> Found {
+        let workers = std::thread::available_parallelism()
+            .map_or(1, NonZero::get)
+            .min(WORKERS_MAX);
         let crew = Crew {
             search: self,
             root,
@@ -94,7 +111,10 @@ impl Search {
             drop(receiver);
             crew.hand_out(walk, &sender);
         });
-        crew.merger.into_inner().unwrap_or_else(PoisonError::into_inner).found
+        crew.merger
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner)
+            .found
     }
 
     fn searcher(&self, reason: Reason) -> Searcher {
@@ -118,13 +138,20 @@ impl Search {
         shown: String,
         interrupt: Interrupt<'_>,
     ) -> io::Result<FileHits> {
-        let reader = Interruptible { file: File::open(path)?, interrupt };
+        let reader = Interruptible {
+            file: File::open(path)?,
+            interrupt,
+        };
         let mut collector = Collector::new(self.limit, self.context);
         let searched = searcher.search_reader(&self.matcher, reader, &mut collector);
         let gave_up = searched.is_err() && !interrupt.is_set();
         // A read error in the middle counts like an end; what was found is true.
         let gave_up = gave_up && searched.is_err_and(|error| is_heap_limit(&error));
-        Ok(FileHits { path: shown, hits: collector.hits, gave_up })
+        Ok(FileHits {
+            path: shown,
+            hits: collector.hits,
+            gave_up,
+        })
     }
 }
 
@@ -173,17 +200,27 @@ impl Crew<'_> {
     fn work(&self, receiver: &Mutex<Receiver<Batch>>) {
         let mut searcher = self.search.searcher(Reason::Walked);
         loop {
-            let received = receiver.lock().unwrap_or_else(PoisonError::into_inner).recv();
-            let Ok((number, paths)) = received else { return };
+            let received = receiver
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .recv();
+            let Ok((number, paths)) = received else {
+                return;
+            };
             let mut files = Vec::new();
             for path in paths {
                 if self.is_over() {
                     return;
                 }
                 let shown = paths::relative_display(&path, self.root);
-                let interrupt = Interrupt { stop: self.stop, full: &self.full };
+                let interrupt = Interrupt {
+                    stop: self.stop,
+                    full: &self.full,
+                };
                 // What cannot be opened is left out, as in a walk.
-                if let Ok(hits) = self.search.search_file(&mut searcher, &path, shown, interrupt)
+                if let Ok(hits) = self
+                    .search
+                    .search_file(&mut searcher, &path, shown, interrupt)
                     && (!hits.hits.is_empty() || hits.gave_up)
                 {
                     files.push(hits);

@@ -24,10 +24,24 @@ fn tails() {
         ("one", "a\n", 1, None, false, 2),
         ("open", "a\nb", 2, None, false, 3),
         ("blank", "\n", 1, None, false, 1),
-        ("many", &many, LINES_MAX, Some(CutBy::Lines), false, LINES_MAX * 2 - 1),
+        (
+            "many",
+            &many,
+            LINES_MAX,
+            Some(CutBy::Lines),
+            false,
+            LINES_MAX * 2 - 1,
+        ),
         ("wide", &wide, 1, Some(CutBy::Bytes), false, 30_000),
         ("long", &long, 1, Some(CutBy::Bytes), true, BYTES_MAX),
-        ("long odd", &format!("{long}x"), 1, Some(CutBy::Bytes), true, BYTES_MAX - 1),
+        (
+            "long odd",
+            &format!("{long}x"),
+            1,
+            Some(CutBy::Bytes),
+            true,
+            BYTES_MAX - 1,
+        ),
     ] {
         let tail = keep_tail(text.as_bytes());
         assert_eq!(

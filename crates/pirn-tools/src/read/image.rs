@@ -1,5 +1,6 @@
 //! Images: recognised by content, decoded within limits, scaled to what a model takes.
 
+use std::fmt::Write as _;
 use std::io::{Cursor, Read};
 
 use base64::Engine as _;
@@ -81,7 +82,21 @@ pub(super) fn detect(head: &[u8]) -> Option<Format> {
         [0xFF, 0xD8, 0xFF, ..] => Some(Format::Jpeg),
         [0x89, b'P', b'N', b'G', 0x0D, 0x0A, 0x1A, 0x0A, ..] => Some(Format::Png),
         [b'G', b'I', b'F', b'8', b'7' | b'9', b'a', ..] => Some(Format::Gif),
-        [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Some(Format::Webp),
+        [
+            b'R',
+            b'I',
+            b'F',
+            b'F',
+            _,
+            _,
+            _,
+            _,
+            b'W',
+            b'E',
+            b'B',
+            b'P',
+            ..,
+        ] => Some(Format::Webp),
         // The reserved fields are zero; text that starts with "BM" has something else there.
         [b'B', b'M', _, _, _, _, 0, 0, 0, 0, ..] => Some(Format::Bmp),
         _ => None,
@@ -104,8 +119,9 @@ pub(super) fn load(
         return Err(format!("Image omitted: the file is larger than {limit}"));
     }
     let broken = |error: image::ImageError| format!("Image omitted: could not be decoded: {error}");
-    let (width, height) =
-        ImageReader::with_format(Cursor::new(&bytes), format.decoder_format()).into_dimensions().map_err(broken)?;
+    let (width, height) = ImageReader::with_format(Cursor::new(&bytes), format.decoder_format())
+        .into_dimensions()
+        .map_err(broken)?;
     let fits = width <= limits.width_px && height <= limits.height_px;
     if fits && format.is_portable() && base64_len(bytes.len()) <= limits.base64_bytes {
         return Ok(Picture {
@@ -134,17 +150,22 @@ fn decode(bytes: &[u8], format: Format) -> image::ImageResult<DynamicImage> {
 
 /// Scales an image down until it fits, as PNG where that fits too and as JPEG otherwise.
 fn shrink(original: &DynamicImage, format: Format, limits: ImageLimits) -> Result<Picture, String> {
-    let (mut width, mut height) = (limits.width_px.min(original.width()), limits.height_px.min(original.height()));
+    let (mut width, mut height) = (
+        limits.width_px.min(original.width()),
+        limits.height_px.min(original.height()),
+    );
     for _step in 0..SHRINK_STEPS_MAX {
         let scaled = if (original.width(), original.height()) == (width, height) {
             original.clone()
         } else {
             original.resize(width, height, FilterType::Triangle)
         };
-        for (bytes, mime_type) in
-            [(encode_png(&scaled), "image/png"), (encode_jpeg(&scaled), "image/jpeg")]
-        {
-            let bytes = bytes.map_err(|error| format!("Image omitted: could not be scaled: {error}"))?;
+        for (bytes, mime_type) in [
+            (encode_png(&scaled), "image/png"),
+            (encode_jpeg(&scaled), "image/jpeg"),
+        ] {
+            let bytes =
+                bytes.map_err(|error| format!("Image omitted: could not be scaled: {error}"))?;
             if base64_len(bytes.len()) <= limits.base64_bytes {
                 return Ok(Picture {
                     data: BASE64.encode(&bytes),
@@ -163,17 +184,18 @@ fn shrink(original: &DynamicImage, format: Format, limits: ImageLimits) -> Resul
 fn note(original: &DynamicImage, scaled: &DynamicImage, format: Format, mime_type: &str) -> String {
     let mut note = format!("Read image file [{mime_type}]");
     if format.mime_type() != mime_type {
-        note.push_str(&format!("\n[Image converted from {}.]", format.mime_type()));
+        let _infallible = write!(note, "\n[Image converted from {}.]", format.mime_type());
     }
     if (original.width(), original.height()) != (scaled.width(), scaled.height()) {
         let factor = f64::from(original.width()) / f64::from(scaled.width().max(1));
-        note.push_str(&format!(
+        let _infallible = write!(
+            note,
             "\n[Image: original {}x{}, displayed at {}x{}. Multiply coordinates by {factor:.2} to map to the original.]",
             original.width(),
             original.height(),
             scaled.width(),
             scaled.height()
-        ));
+        );
     }
     note
 }
@@ -187,7 +209,9 @@ fn encode_png(image: &DynamicImage) -> image::ImageResult<Vec<u8>> {
 fn encode_jpeg(image: &DynamicImage) -> image::ImageResult<Vec<u8>> {
     let mut bytes = Vec::new();
     // JPEG knows neither transparency nor deep colours.
-    image.to_rgb8().write_with_encoder(JpegEncoder::new_with_quality(&mut bytes, JPEG_QUALITY))?;
+    image
+        .to_rgb8()
+        .write_with_encoder(JpegEncoder::new_with_quality(&mut bytes, JPEG_QUALITY))?;
     Ok(bytes)
 }
 

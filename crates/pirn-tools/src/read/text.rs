@@ -34,7 +34,11 @@ pub(super) enum Error {
 
 /// Reads `reader` to its end and gives the lines of `range`, cut to the limits, with a notice of what is left. `shown` is the
 /// path as the caller wrote it.
-pub(super) fn read_range(reader: &mut impl Read, shown: &str, range: Range) -> Result<String, Error> {
+pub(super) fn read_range(
+    reader: &mut impl Read,
+    shown: &str,
+    range: Range,
+) -> Result<String, Error> {
     let mut scan = Scan::new(range);
     let mut chunk = vec![0; CHUNK_BYTES];
     loop {
@@ -80,7 +84,9 @@ impl Scan {
 
     /// The line after the last one wanted.
     fn range_end(&self) -> u64 {
-        self.range.limit.map_or(u64::MAX, |limit| self.range.first.saturating_add(limit))
+        self.range
+            .limit
+            .map_or(u64::MAX, |limit| self.range.first.saturating_add(limit))
     }
 
     fn feed(&mut self, mut chunk: &[u8]) {
@@ -102,18 +108,21 @@ impl Scan {
     /// Passes over lines before the range. Returns the rest of the chunk.
     fn skip_lines<'a>(&mut self, chunk: &'a [u8]) -> &'a [u8] {
         let to_skip = usize::try_from(self.range.first - self.line_feeds).unwrap_or(usize::MAX);
-        match memchr::memchr_iter(b'\n', chunk).nth(to_skip - 1) {
-            Some(at) => {
-                self.line_feeds = self.range.first;
-                self.open_line = false;
-                chunk.get(at + 1..).unwrap_or_default()
-            }
-            None => {
-                self.line_feeds += memchr::memchr_iter(b'\n', chunk).count() as u64;
-                self.open_line = chunk.last() != Some(&b'\n');
-                &[]
-            }
+        // Counting is much faster than stopping at each line feed.
+        let count = memchr::memchr_iter(b'\n', chunk).count();
+        let last = if count < to_skip {
+            None
+        } else {
+            memchr::memchr_iter(b'\n', chunk).nth(to_skip - 1)
+        };
+        if let Some(at) = last {
+            self.line_feeds = self.range.first;
+            self.open_line = false;
+            return chunk.get(at + 1..).unwrap_or_default();
         }
+        self.line_feeds += count as u64;
+        self.open_line = chunk.last() != Some(&b'\n');
+        &[]
     }
 
     /// Takes one line of the range, or the part of it that is in the chunk. Returns the rest of the chunk.
@@ -156,7 +165,10 @@ impl Scan {
         let total = self.line_feeds + u64::from(self.open_line);
         let first = self.range.first;
         if first > 0 && first >= total {
-            return Err(Error::Offset { offset: first + 1, lines: total });
+            return Err(Error::Offset {
+                offset: first + 1,
+                lines: total,
+            });
         }
         let next = first + self.kept_lines;
         if self.cut_by.is_some() && self.kept_lines == 0 {
@@ -169,13 +181,23 @@ impl Scan {
         }
         let notice = match self.cut_by {
             Some(cut_by) => {
-                let limit = if cut_by == CutBy::Bytes { " (50.0KB limit)" } else { "" };
+                let limit = if cut_by == CutBy::Bytes {
+                    " (50.0KB limit)"
+                } else {
+                    ""
+                };
                 let (from, to) = (first + 1, next);
-                Some(format!("[Showing lines {from}-{to} of {total}{limit}. Use offset={} to continue.]", to + 1))
+                Some(format!(
+                    "[Showing lines {from}-{to} of {total}{limit}. Use offset={} to continue.]",
+                    to + 1
+                ))
             }
             None if next < total => {
                 let more = total - next;
-                Some(format!("[{more} more lines in file. Use offset={} to continue.]", next + 1))
+                Some(format!(
+                    "[{more} more lines in file. Use offset={} to continue.]",
+                    next + 1
+                ))
             }
             None => None,
         };
@@ -200,3 +222,6 @@ fn quote(path: &str) -> String {
         format!("'{}'", path.replace('\'', r"'\''"))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -125,3 +125,10 @@ fn take(vm: &Vm, finished: &mut Finished) -> Vec<(CallId, String, Option<JsonTex
     }
     open
 }
+
+/// Takes what the script showed since the last look.
+pub(crate) fn take_output(vm: &Vm) -> Vec<String> {
+    let mut finished = Finished { end: End::Returned(None), output: Vec::new(), calls: Vec::new() };
+    drop(take(vm, &mut finished));
+    finished.output
+}

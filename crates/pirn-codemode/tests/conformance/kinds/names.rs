@@ -3,7 +3,6 @@ use serde_json::{Value, json};
 
 use super::text;
 use crate::cases::CaseFolder;
-use crate::encode::encode;
 
 pub(super) fn run(case: &Value, _folder: &CaseFolder) -> Result<Value, String> {
     let input = text(case, "input")?;
@@ -12,10 +11,11 @@ pub(super) fn run(case: &Value, _folder: &CaseFolder) -> Result<Value, String> {
         "mcp-namespace" => mcp_namespace(input),
         "mcp-tool" => {
             let taken = case.get("taken").and_then(Value::as_array);
-            let is_taken = |name: &str| taken.is_some_and(|taken| taken.iter().any(|other| other == name));
+            let is_taken =
+                |name: &str| taken.is_some_and(|taken| taken.iter().any(|other| other == name));
             mcp_tool_name(text(case, "server")?, input, is_taken)
         }
         other => return Err(format!("unknown name \"{other}\"")),
     };
-    Ok(encode(json!({ "text": name })))
+    Ok(json!({ "text": name }))
 }

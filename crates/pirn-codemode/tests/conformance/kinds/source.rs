@@ -15,11 +15,15 @@ pub(super) fn run(case: &Value, _folder: &CaseFolder) -> Result<Value, String> {
             ];
             let options: Map<String, Value> = fields
                 .into_iter()
-                .filter_map(|(name, value)| value.map(|value| (name.to_owned(), Value::from(value))))
+                .filter_map(|(name, value)| {
+                    value.map(|value| (name.to_owned(), Value::from(value)))
+                })
                 .collect();
             json!({"ok": true, "code": source.code, "options": options})
         }
-        Err(error) => json!({"ok": false, "error": {"name": SourceError::NAME, "message": error.to_string()}}),
+        Err(error) => {
+            json!({"ok": false, "error": {"name": SourceError::NAME, "message": error.to_string()}})
+        }
     };
     Ok(encode(result))
 }

@@ -20,7 +20,7 @@ async fn keeps_small_output_whole_and_without_a_file() {
 
 #[tokio::test]
 async fn keeps_both_ends_of_large_output_and_all_of_it_in_a_file() {
-    let chunk = [b'a'; 50_000];
+    let chunk = vec![b'a'; 50_000];
     for chunks in [20, 21, 22, 43, 100] {
         let mut pieces: Vec<&[u8]> = vec![&chunk; chunks];
         pieces.push(b"\nend\n");
@@ -44,7 +44,39 @@ async fn keeps_both_ends_of_large_output_and_all_of_it_in_a_file() {
 #[tokio::test]
 async fn output_goes_on_when_the_file_cannot_be_written() {
     let mut capture = Capture::new("/no/such/folder".into());
-    capture.push(&[b'x'; 60_000]).await;
+    capture.push(&vec![b'x'; 60_000]).await;
     assert_eq!(capture.structured().0.len(), 60_000);
     assert!(capture.full_output().await.is_err());
+}
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(64))]
+
+    /// However the output arrives, the same is kept of it.
+    #[test]
+    fn pieces_do_not_matter(lengths in proptest::collection::vec(1..65_536_usize, 0..60), line in 1..3_000_usize) {
+        let total = lengths.iter().sum();
+        let bytes: Vec<u8> = (0..total).map(|at| if at % line == 0 { b'\n' } else { b'x' }).collect();
+        let mut rest = bytes.as_slice();
+        let pieces: Vec<&[u8]> = lengths.iter().map(|length| {
+            let (piece, after) = rest.split_at(*length);
+            rest = after;
+            piece
+        }).collect();
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let (mut capture, _folder) = runtime.block_on(captured(&pieces));
+        let (text, truncated) = capture.structured();
+        if truncated {
+            let (start, end) = (&bytes[..HALF], &bytes[total - HALF..]);
+            proptest::prop_assert_eq!(&text.as_bytes()[..HALF], start);
+            proptest::prop_assert_eq!(&text.as_bytes()[text.len() - HALF..], end);
+        } else {
+            proptest::prop_assert_eq!(text.as_bytes(), &bytes);
+        }
+        proptest::prop_assert_eq!(truncated, total > STRUCTURED_OUTPUT_BYTES_MAX);
+        proptest::prop_assert_eq!(capture.tail(), crate::limits::keep_tail(&bytes));
+        if let Some(path) = runtime.block_on(capture.full_output()).unwrap() {
+            proptest::prop_assert_eq!(std::fs::read(path).unwrap(), bytes);
+        }
+    }
 }

@@ -1,0 +1,72 @@
+//! TypeScript to JavaScript by blanking: types become spaces, so that every line and column stays true.
+//!
+//! The script is the body of an async, sloppy function. A text that is no TypeScript but is JavaScript is left alone; a text
+//! that is neither is refused with the place of the mistake.
+
+mod blank;
+mod classes;
+mod edits;
+mod enums;
+mod frame;
+mod modules;
+mod parse;
+mod scan;
+mod stack;
+
+use std::collections::BTreeSet;
+
+pub use modules::import_advice;
+
+/// JavaScript that was TypeScript.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stripped {
+    /// The program, with the lines and columns of its source.
+    pub code: String,
+    /// The text was not looked at (it is too large or nests too deeply for the parser here) and is unchanged: whether it is a
+    /// program is for the engine to say.
+    pub engine_decides: bool,
+}
+
+/// Why a text is no program.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("SyntaxError: {message} (line {line}, column {column})\n{frame}")]
+pub struct SyntaxError {
+    /// What is wrong, and what to write instead where that is known.
+    pub message: String,
+    /// Line of the mistake; the first is 1.
+    pub line: usize,
+    /// Column of the mistake in UTF-16 units; the first is 1.
+    pub column: usize,
+    /// The lines around the mistake, with a mark below it.
+    pub frame: String,
+}
+
+/// Removes the types of a script.
+///
+/// ```
+/// let stripped = pirn_codemode::strip_types("const n: number = 1; return n as any;").unwrap();
+/// assert_eq!(stripped.code, "const n         = 1; return n       ;");
+/// ```
+pub fn strip_types(source: &str) -> Result<Stripped, SyntaxError> {
+    let unchanged = |engine_decides| Stripped {
+        code: source.to_owned(),
+        engine_decides,
+    };
+    match stack::run(source, || parse::strip(source)) {
+        Some(Ok(Some(code))) => Ok(Stripped {
+            code,
+            engine_decides: false,
+        }),
+        Some(Ok(None)) => Ok(unchanged(false)),
+        Some(Err(error)) => Err(error),
+        None => Ok(unchanged(true)),
+    }
+}
+
+/// The byte offsets at which comments start. Empty for a text that is too large to be looked at.
+pub(crate) fn comment_starts(source: &str) -> BTreeSet<usize> {
+    stack::run(source, || parse::comment_starts(source)).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests;

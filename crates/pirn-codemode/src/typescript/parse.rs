@@ -1,0 +1,110 @@
+//! Parses a script as the body of an async function.
+
+use std::collections::BTreeSet;
+
+use oxc_allocator::Allocator;
+use oxc_ast_visit::VisitJs as _;
+use oxc_diagnostics::OxcDiagnostic;
+use oxc_parser::{ParseOptions, Parser, ParserReturn};
+use oxc_span::SourceType;
+
+use super::blank::Blanker;
+use super::{SyntaxError, frame, modules};
+
+/// What makes the script a function body. On one line with the script's first, so that lines stay true.
+const PREFIX: &str = "async function _(tools,console){";
+const SUFFIX: &str = "\n}";
+
+/// The script without its types; `None` when there is nothing to change.
+pub(super) fn strip(source: &str) -> Result<Option<String>, SyntaxError> {
+    let wrapped = format!("{PREFIX}{source}{SUFFIX}");
+    let allocator = Allocator::default();
+    let parsed = parse(&allocator, &wrapped, SourceType::ts().with_script(true));
+    let problem = parsed.diagnostics.first();
+    if let Some(problem) = problem {
+        return if is_javascript(&wrapped) {
+            Ok(None)
+        } else {
+            Err(refusal(source, problem))
+        };
+    }
+    let mut blanker = Blanker::new(&wrapped);
+    blanker.visit_program(&parsed.program);
+    if let Some(refusal) = blanker.refusal {
+        return Err(frame::error_at(
+            source,
+            in_source(source, refusal.offset),
+            refusal.message,
+        ));
+    }
+    Ok(blanker
+        .edits
+        .apply(&wrapped, PREFIX.len()..PREFIX.len() + source.len()))
+}
+
+/// The byte offsets at which comments start, whether or not the script is a program.
+pub(super) fn comment_starts(source: &str) -> BTreeSet<usize> {
+    let wrapped = format!("{PREFIX}{source}{SUFFIX}");
+    let allocator = Allocator::default();
+    let parsed = parse(&allocator, &wrapped, SourceType::ts().with_script(true));
+    parsed
+        .program
+        .comments
+        .iter()
+        .filter_map(|comment| (comment.span.start as usize).checked_sub(PREFIX.len()))
+        .collect()
+}
+
+fn parse<'a>(allocator: &'a Allocator, text: &'a str, source_type: SourceType) -> ParserReturn<'a> {
+    // Identifiers are not looked up here, so their hashes would be wasted time.
+    let options = ParseOptions {
+        allow_return_outside_function: true,
+        enable_ident_hashes: false,
+        ..ParseOptions::default()
+    };
+    Parser::new(allocator, text, source_type)
+        .with_options(options)
+        .parse()
+}
+
+fn is_javascript(wrapped: &str) -> bool {
+    let allocator = Allocator::default();
+    parse(&allocator, wrapped, SourceType::script())
+        .diagnostics
+        .is_empty()
+}
+
+/// The error for a text that is neither language. Modules are the likeliest reason, and deserve an answer of their own.
+fn refusal(source: &str, problem: &OxcDiagnostic) -> SyntaxError {
+    let allocator = Allocator::default();
+    let module = parse(&allocator, source, SourceType::ts());
+    if let Some(module_syntax) = modules::find(&module.program) {
+        return frame::error_at(source, module_syntax.offset, module_syntax.message);
+    }
+    // One closing brace too many ends the function early, so that the mistake seems to be at the very end.
+    let ends_early = place(problem) >= PREFIX.len() + source.len();
+    let (problem, offset) = match module.diagnostics.first() {
+        Some(inner) if ends_early && place(inner) < source.trim_end().len() => {
+            (inner, place(inner))
+        }
+        Some(_) | None => (problem, in_source(source, place(problem))),
+    };
+    let help = problem
+        .help
+        .as_ref()
+        .map_or_else(String::new, |help| format!(" ({help})"));
+    frame::error_at(source, offset, format!("{}{help}", problem.message))
+}
+
+/// Where a mistake is, in the text that was parsed.
+fn place(problem: &OxcDiagnostic) -> usize {
+    problem
+        .labels
+        .first()
+        .map_or(0, |label| label.offset() as usize)
+}
+
+/// An offset in the wrapped text as one in the script.
+fn in_source(source: &str, offset: usize) -> usize {
+    offset.saturating_sub(PREFIX.len()).min(source.len())
+}

@@ -1,0 +1,161 @@
+//! What goes into a call and what comes out of it.
+
+use std::fmt;
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use crate::content::ToolResult;
+use crate::context::{Origin, UpdateSink};
+use crate::receipt::{CallStatus, NestedCalls};
+
+/// One call to make.
+pub struct CallRequest {
+    /// The id the model or front end gave it.
+    pub call_id: String,
+    /// The tool's name.
+    pub tool_name: String,
+    /// The arguments, not yet validated.
+    pub arguments: Value,
+    /// Who calls.
+    pub origin: Origin,
+    /// Fires when the call should stop.
+    pub cancel: CancellationToken,
+    /// Fires when the owner of background processes ends; a child of `cancel` by default.
+    pub lifetime: CancellationToken,
+    /// Cancels the call after this time.
+    pub timeout: Option<Duration>,
+    /// Receives progress.
+    pub updates: Option<UpdateSink>,
+}
+
+impl CallRequest {
+    /// A call by the model without time limit.
+    pub fn new(call_id: impl Into<String>, tool_name: impl Into<String>, arguments: Value) -> Self {
+        let cancel = CancellationToken::new();
+        Self {
+            call_id: call_id.into(),
+            tool_name: tool_name.into(),
+            arguments,
+            origin: Origin::Model,
+            lifetime: cancel.child_token(),
+            cancel,
+            timeout: None,
+            updates: None,
+        }
+    }
+
+    /// Sets who calls.
+    #[must_use]
+    pub fn origin(mut self, origin: Origin) -> Self {
+        self.origin = origin;
+        self
+    }
+
+    /// Sets the token that stops the call.
+    #[must_use]
+    pub fn cancel(mut self, cancel: CancellationToken) -> Self {
+        self.lifetime = cancel.child_token();
+        self.cancel = cancel;
+        self
+    }
+}
+
+impl fmt::Debug for CallRequest {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("CallRequest")
+            .field("call_id", &self.call_id)
+            .field("tool_name", &self.tool_name)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Why a call failed, where the pipeline knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum FailureKind {
+    /// No such tool, or not one this caller may call.
+    NotFound,
+    /// The arguments do not fit the schema.
+    InvalidArguments,
+    /// A hook blocked the call.
+    Blocked,
+    /// Policy or a person denied it.
+    Denied,
+    /// The tool itself failed.
+    Failed,
+    /// The call was cancelled.
+    Cancelled,
+    /// The call ran past its deadline.
+    Timeout,
+    /// The tool panicked: a bug in it.
+    Panicked,
+}
+
+impl FailureKind {
+    /// The name scripts see as `error.kind`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::NotFound => "not_found",
+            Self::InvalidArguments => "invalid_arguments",
+            Self::Blocked => "blocked",
+            Self::Denied => "denied",
+            Self::Failed => "failed",
+            Self::Cancelled => "cancelled",
+            Self::Timeout => "timeout",
+            Self::Panicked => "panicked",
+        }
+    }
+
+    /// Whether the tool's code ran at all; where it did not, nothing took effect.
+    pub fn ran(self) -> bool {
+        match self {
+            Self::NotFound | Self::InvalidArguments | Self::Blocked | Self::Denied => false,
+            Self::Failed | Self::Cancelled | Self::Timeout | Self::Panicked => true,
+        }
+    }
+}
+
+/// What became of a call.
+#[derive(Debug, Clone)]
+pub struct CallOutcome {
+    /// The call's id.
+    pub call_id: String,
+    /// The tool's name.
+    pub tool_name: String,
+    /// The result; an error result says why.
+    pub result: ToolResult,
+    /// Why it failed; `None` exactly when `result.is_error` is false.
+    pub failure: Option<FailureKind>,
+    /// What became of it, for receipts.
+    pub status: CallStatus,
+    /// The time from look-up to the last hook.
+    pub duration: Duration,
+    /// The calls made inside this one, at every depth. Only on calls that are not nested themselves.
+    pub nested_calls: Option<NestedCalls>,
+}
+
+impl CallOutcome {
+    pub(crate) fn not_found(name: &str, call_id: &str) -> Self {
+        Self {
+            call_id: call_id.to_owned(),
+            tool_name: name.to_owned(),
+            result: ToolResult::error(not_found(name)),
+            failure: Some(FailureKind::NotFound),
+            status: CallStatus::Error,
+            duration: Duration::ZERO,
+            nested_calls: None,
+        }
+    }
+}
+
+/// Characters of an asked-for name shown in an error; a script may ask for anything.
+const UNKNOWN_NAME_CHARS_MAX: usize = 128;
+
+pub(super) fn not_found(name: &str) -> String {
+    match name.char_indices().nth(UNKNOWN_NAME_CHARS_MAX) {
+        Some((end, _)) => format!("Tool {}… not found", name.get(..end).unwrap_or_default()),
+        None => format!("Tool {name} not found"),
+    }
+}

@@ -1,0 +1,249 @@
+//! The steps of the road, from the start of a call to its end.
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::task::Poll;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use super::end::{End, Record, Refusal};
+use super::execute::{Run, Stop};
+use super::panic::{guarded, guarded_future};
+use super::request::{CallOutcome, CallRequest, FailureKind, not_found};
+use super::{NESTING_DEPTH_MAX, Nesting, Pipeline};
+use crate::content::ToolResult;
+use crate::context::CallContext;
+use crate::depth::{JSON_DEPTH_MAX, count_values, dismantle};
+use crate::hook::{BeforeVerdict, HookCall};
+use crate::policy::{Decision, PolicyInput};
+use crate::registry::Entry;
+
+/// How long one after-hook may take. It runs also for cancelled calls, so cancelling cannot end it.
+const AFTER_HOOK_TIMEOUT: Duration = Duration::from_mins(1);
+
+impl Pipeline {
+    pub(super) async fn run(
+        &self,
+        mut request: CallRequest,
+        parent_call_id: Option<String>,
+        nesting: Nesting,
+    ) -> CallOutcome {
+        let is_too_deep = count_values(&request.arguments).is_none();
+        if is_too_deep {
+            dismantle(request.arguments.take());
+        }
+        let record = Record::start(self, &mut request, parent_call_id, &nesting);
+        let call = HookCall {
+            call_id: &record.call_id,
+            parent_call_id: record.parent_call_id.as_deref(),
+            tool_name: &record.tool_name,
+            origin: request.origin,
+        };
+        let mut end = if is_too_deep {
+            let message = format!(
+                "The arguments of {} are nested deeper than {JSON_DEPTH_MAX} levels",
+                record.tool_name
+            );
+            Refusal::new(FailureKind::InvalidArguments, message).into()
+        } else {
+            self.run_checked(call, request, nesting, &record.has_begun)
+                .await
+                .unwrap_or_else(End::from)
+        };
+        self.after_hooks(call, &mut end).await;
+        record.close(end)
+    }
+
+    async fn run_checked(
+        &self,
+        call: HookCall<'_>,
+        request: CallRequest,
+        nesting: Nesting,
+        has_begun: &AtomicBool,
+    ) -> Result<End, Refusal> {
+        let stop = Stop {
+            caller: nesting.caller_cancel.clone(),
+            own: request.cancel.child_token(),
+        };
+        if stop.is_stopped() {
+            return Err(Refusal::aborted());
+        }
+        if nesting.depth > NESTING_DEPTH_MAX {
+            let message = format!(
+                "Calls are nested more than {NESTING_DEPTH_MAX} deep; this one was not made"
+            );
+            return Err(Refusal::new(FailureKind::Blocked, message));
+        }
+        let Some(entry) = self.inner.registry.resolve(call.tool_name, request.origin) else {
+            return Err(Refusal::new(
+                FailureKind::NotFound,
+                not_found(call.tool_name),
+            ));
+        };
+        let mut arguments = validated(&entry, request.arguments)?;
+        self.before_hooks(call, &mut arguments, &stop).await?;
+        let input = PolicyInput {
+            tool: entry.tool.spec(),
+            arguments: &arguments,
+            origin: request.origin,
+        };
+        self.permit(call, input, &stop).await?;
+        if stop.is_stopped() {
+            return Err(Refusal::aborted());
+        }
+        let context = CallContext {
+            call_id: call.call_id.to_owned(),
+            parent_call_id: call.parent_call_id.map(str::to_owned),
+            origin: request.origin,
+            cancel: stop.own.clone(),
+            lifetime: request.lifetime,
+            deadline: request
+                .timeout
+                .and_then(|timeout| Instant::now().checked_add(timeout)),
+            updates: None,
+            pipeline: Some(self.clone()),
+            nesting,
+        };
+        let run = Run {
+            entry,
+            arguments,
+            context,
+            stop,
+            has_begun,
+            timeout: request.timeout,
+            updates: request.updates,
+        };
+        self.execute(run).await
+    }
+
+    async fn before_hooks(
+        &self,
+        call: HookCall<'_>,
+        arguments: &mut Value,
+        stop: &Stop,
+    ) -> Result<(), Refusal> {
+        for hook in &self.inner.hooks {
+            let verdict = tokio::select! {
+                biased;
+                verdict = guarded_future(|| hook.before(call, arguments)) => verdict,
+                () = stop.stopped() => return Err(Refusal::aborted()),
+            };
+            match verdict {
+                Ok(Ok(BeforeVerdict::Continue)) => {}
+                Ok(Ok(BeforeVerdict::Block { reason }) | Err(reason)) => {
+                    let reason = if reason.is_empty() {
+                        "Tool execution was blocked".to_owned()
+                    } else {
+                        reason
+                    };
+                    return Err(Refusal::new(FailureKind::Blocked, reason));
+                }
+                Err(panic) => {
+                    let message = format!(
+                        "Tool execution was blocked: a hook panicked, which is a bug in it: {panic}"
+                    );
+                    return Err(Refusal::new(FailureKind::Blocked, message));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    async fn permit(
+        &self,
+        call: HookCall<'_>,
+        input: PolicyInput<'_>,
+        stop: &Stop,
+    ) -> Result<(), Refusal> {
+        let denied = |reason: &str| {
+            Refusal::new(
+                FailureKind::Denied,
+                format!("Tool {} was denied ({reason})", input.tool.name),
+            )
+        };
+        let decision = guarded(|| self.inner.policy.decide(input)).map_err(|panic| {
+            denied(&format!(
+                "the policy panicked, which is a bug in it: {panic}"
+            ))
+        })?;
+        let reason = match decision {
+            Decision::Allow => return Ok(()),
+            Decision::Deny { reason } => return Err(denied(&reason)),
+            Decision::Ask { reason } => reason,
+        };
+        let Some(approver) = &self.inner.approver else {
+            return Err(denied(&format!(
+                "{reason}; it needs approval and there is nobody to ask"
+            )));
+        };
+        let answer = tokio::select! {
+            biased;
+            () = stop.stopped() => return Err(Refusal::aborted()),
+            answer = guarded_future(|| approver.ask(call.call_id, input, &reason)) => answer,
+        };
+        match answer {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(denied(&reason)),
+            Err(panic) => Err(denied(&format!(
+                "the approver panicked, which is a bug in it: {panic}"
+            ))),
+        }
+    }
+
+    async fn after_hooks(&self, call: HookCall<'_>, end: &mut End) {
+        for hook in &self.inner.hooks {
+            let message = match within(
+                AFTER_HOOK_TIMEOUT,
+                guarded_future(|| hook.after(call, &end.result)),
+            )
+            .await
+            {
+                Some(Ok(Ok(change))) => {
+                    change.apply(&mut end.result);
+                    continue;
+                }
+                Some(Ok(Err(message))) => message,
+                Some(Err(panic)) => format!("A hook panicked, which is a bug in it: {panic}"),
+                None => format!(
+                    "A hook did not finish within {} seconds",
+                    AFTER_HOOK_TIMEOUT.as_secs()
+                ),
+            };
+            // The result may hold what the hook was to take out; what it cost stays true.
+            end.result = ToolResult {
+                usage: end.result.usage,
+                ..ToolResult::error(message)
+            };
+        }
+        // Hooks may turn a failure into a success and the other way round; the kind follows the flag.
+        end.failure = match (end.result.is_error, end.failure) {
+            (false, _) => None,
+            (true, None) => Some(FailureKind::Failed),
+            (true, failure) => failure,
+        };
+    }
+}
+
+fn validated(entry: &Arc<Entry>, arguments: Value) -> Result<Value, Refusal> {
+    let name = &entry.tool.spec().name;
+    let invalid = |message| Refusal::new(FailureKind::InvalidArguments, message);
+    let prepared =
+        guarded(|| entry.tool.handler().prepare_arguments(arguments)).map_err(|panic| {
+            invalid(format!(
+                "Tool {name} panicked while it read the arguments, which is a bug in it: {panic}"
+            ))
+        })?;
+    entry.validator().check(name, prepared).map_err(invalid)
+}
+
+/// Waits for `future` at most `limit`. The clock is touched only when the future is not ready at once.
+async fn within<F: Future>(limit: Duration, future: F) -> Option<F::Output> {
+    let mut future = pin!(future);
+    let first = std::future::poll_fn(|task| Poll::Ready(future.as_mut().poll(task))).await;
+    match first {
+        Poll::Ready(output) => Some(output),
+        Poll::Pending => tokio::time::timeout(limit, future).await.ok(),
+    }
+}

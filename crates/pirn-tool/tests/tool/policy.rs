@@ -1,0 +1,276 @@
+//! Rules, questions and who answers them.
+
+use std::sync::{Arc, Mutex};
+
+use futures_util::future::BoxFuture;
+use pirn_tool::{
+    Approver, CallRequest, Decision, Effects, FailureKind, Origin, Policy, PolicyInput, Rule,
+    RulePolicy, ToolSpec, Verdict, matches_pattern,
+};
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use crate::support::{builder, call, echo_of, nested, relay};
+
+fn decide(policy: &RulePolicy, tool: &ToolSpec, origin: Origin) -> Decision {
+    policy.decide(PolicyInput {
+        tool,
+        arguments: &json!({}),
+        origin,
+    })
+}
+
+#[test]
+fn the_strictest_matching_rule_holds() {
+    let writer = ToolSpec::new("edit", "").effects(Effects::READ | Effects::WRITE);
+    let cases: [(&str, Vec<Rule>, Verdict, Decision); 6] = [
+        ("default", vec![], Verdict::Allow, Decision::Allow),
+        (
+            "default",
+            vec![],
+            Verdict::Deny,
+            Decision::Deny {
+                reason: "default of the policy".into(),
+            },
+        ),
+        (
+            "no match",
+            vec![
+                Rule::for_effects(Verdict::Deny, Effects::NETWORK),
+                Rule::for_name(Verdict::Deny, "read*"),
+            ],
+            Verdict::Allow,
+            Decision::Allow,
+        ),
+        (
+            "effect",
+            vec![Rule::for_effects(
+                Verdict::Ask,
+                Effects::WRITE | Effects::PROCESS,
+            )],
+            Verdict::Allow,
+            Decision::Ask {
+                reason: "effect: write".into(),
+            },
+        ),
+        (
+            "order does not matter",
+            vec![
+                Rule::for_name(Verdict::Deny, "e*t"),
+                Rule::for_effects(Verdict::Allow, Effects::NONE),
+            ],
+            Verdict::Allow,
+            Decision::Deny {
+                reason: "rule for tools named `e*t`".into(),
+            },
+        ),
+        (
+            "every tool",
+            vec![Rule::for_effects(Verdict::Ask, Effects::NONE)],
+            Verdict::Allow,
+            Decision::Ask {
+                reason: "rule for every tool".into(),
+            },
+        ),
+    ];
+    for (case, rules, default, expected) in cases {
+        assert_eq!(
+            decide(&RulePolicy { rules, default }, &writer, Origin::Model),
+            expected,
+            "{case}"
+        );
+    }
+}
+
+#[test]
+fn a_rule_may_name_the_origin() {
+    let rule = Rule {
+        origin: Some(Origin::Nested),
+        ..Rule::for_effects(Verdict::Deny, Effects::NONE)
+    };
+    let policy = RulePolicy {
+        rules: vec![rule],
+        ..RulePolicy::allow_all()
+    };
+    let tool = ToolSpec::new("tool", "");
+    assert_eq!(decide(&policy, &tool, Origin::Model), Decision::Allow);
+    assert!(matches!(
+        decide(&policy, &tool, Origin::Nested),
+        Decision::Deny { .. }
+    ));
+}
+
+#[test]
+fn patterns_match_whole_names() {
+    let cases = [
+        ("", "", true),
+        ("", "a", false),
+        ("a", "a", true),
+        ("a", "ab", false),
+        ("*", "", true),
+        ("*", "anything", true),
+        ("a*", "ab", true),
+        ("a*a", "a", false),
+        ("a*a", "aa", true),
+        ("*b*", "abc", true),
+        ("a*b*c", "a__b__c", true),
+        ("a*b*c", "acb", false),
+        ("*ab", "aab", true),
+        ("**", "x", true),
+        ("mcp__*__read", "mcp__docs__read", true),
+    ];
+    for (pattern, name, expected) in cases {
+        assert_eq!(matches_pattern(pattern, name), expected, "{pattern} {name}");
+    }
+}
+
+/// Answers every question the same way, and writes the questions down.
+struct Person {
+    answer: bool,
+    asked: Mutex<Vec<String>>,
+}
+
+impl Person {
+    fn who_says(answer: bool) -> Arc<Self> {
+        Arc::new(Self {
+            answer,
+            asked: Mutex::default(),
+        })
+    }
+}
+
+impl Approver for Person {
+    fn ask<'a>(
+        &'a self,
+        call_id: &'a str,
+        input: PolicyInput<'a>,
+        reason: &'a str,
+    ) -> BoxFuture<'a, bool> {
+        let question = format!("{call_id} {} {} {reason}", input.tool.name, input.arguments);
+        self.asked.lock().unwrap().push(question);
+        Box::pin(std::future::ready(self.answer))
+    }
+}
+
+fn asking() -> Arc<RulePolicy> {
+    let rules = vec![Rule::for_effects(Verdict::Ask, Effects::WRITE)];
+    Arc::new(RulePolicy {
+        rules,
+        ..RulePolicy::allow_all()
+    })
+}
+
+fn writer() -> pirn_tool::Tool {
+    echo_of(ToolSpec::new("edit", "").effects(Effects::WRITE))
+}
+
+#[tokio::test]
+async fn a_person_is_asked_about_calls_at_every_depth() {
+    for answer in [true, false] {
+        let person = Person::who_says(answer);
+        let pipeline = builder([relay("relay"), writer()])
+            .policy(asking())
+            .approver(person.clone())
+            .build();
+        let direct = call(&pipeline, "edit", json!({"x": 1})).await;
+        let inner = call(&pipeline, "relay", nested("edit", &json!({}))).await;
+        assert_eq!(
+            *person.asked.lock().unwrap(),
+            [
+                r#"1 edit {"x":1} effect: write"#,
+                "1/1 edit {} effect: write"
+            ]
+        );
+        if answer {
+            assert_eq!(direct.failure, None);
+            assert_eq!(inner.result.joined_text(), "1/1 {}");
+        } else {
+            assert_eq!(direct.failure, Some(FailureKind::Denied));
+            assert_eq!(
+                inner.result.joined_text(),
+                "1/1 Tool edit was denied (effect: write)"
+            );
+        }
+    }
+}
+
+#[tokio::test]
+async fn with_nobody_to_ask_the_call_is_denied() {
+    let pipeline = builder([writer()]).policy(asking()).build();
+    let outcome = call(&pipeline, "edit", json!({})).await;
+    assert_eq!(outcome.failure, Some(FailureKind::Denied));
+    let expected =
+        "Tool edit was denied (effect: write; it needs approval and there is nobody to ask)";
+    assert_eq!(outcome.result.joined_text(), expected);
+}
+
+/// Panics instead of deciding or answering.
+struct Broken;
+
+impl Policy for Broken {
+    fn decide(&self, _: PolicyInput<'_>) -> Decision {
+        panic!("bug")
+    }
+}
+
+impl Approver for Broken {
+    fn ask<'a>(&'a self, _: &'a str, _: PolicyInput<'a>, _: &'a str) -> BoxFuture<'a, bool> {
+        panic!("bug")
+    }
+}
+
+#[tokio::test]
+async fn a_policy_or_approver_that_panics_denies() {
+    let policy = builder([writer()]).policy(Arc::new(Broken)).build();
+    let approver = builder([writer()])
+        .policy(asking())
+        .approver(Arc::new(Broken))
+        .build();
+    for (pipeline, who) in [(policy, "policy"), (approver, "approver")] {
+        let outcome = call(&pipeline, "edit", json!({})).await;
+        assert_eq!(outcome.failure, Some(FailureKind::Denied));
+        let expected =
+            format!("Tool edit was denied (the {who} panicked, which is a bug in it: bug)");
+        assert_eq!(outcome.result.joined_text(), expected);
+    }
+}
+
+/// Cancels the call instead of answering.
+struct Absent(CancellationToken);
+
+impl Approver for Absent {
+    fn ask<'a>(&'a self, _: &'a str, _: PolicyInput<'a>, _: &'a str) -> BoxFuture<'a, bool> {
+        self.0.cancel();
+        Box::pin(std::future::ready(true))
+    }
+}
+
+#[tokio::test]
+async fn a_call_cancelled_while_a_person_is_asked_does_not_run() {
+    let cancel = CancellationToken::new();
+    let pipeline = builder([writer()])
+        .policy(asking())
+        .approver(Arc::new(Absent(cancel.clone())))
+        .build();
+    let outcome = pipeline
+        .call(CallRequest::new("1", "edit", json!({})).cancel(cancel))
+        .await;
+    assert_eq!(outcome.failure, Some(FailureKind::Cancelled));
+}
+
+#[test]
+fn effects_are_a_set_with_names() {
+    let both = Effects::READ | Effects::NETWORK;
+    assert_eq!(both.names().collect::<Vec<_>>(), ["read", "network"]);
+    assert!(
+        both.contains(Effects::READ)
+            && both.contains(Effects::NONE)
+            && !both.contains(Effects::WRITE)
+    );
+    assert!(both.intersects(Effects::NETWORK | Effects::WRITE) && !both.intersects(Effects::NONE));
+    for (effect, name) in Effects::ALL {
+        assert_eq!(Effects::from_name(name), Some(effect));
+    }
+    assert_eq!(Effects::from_name("magic"), None);
+    assert_eq!(format!("{both:?}"), r#"{"read", "network"}"#);
+}

@@ -1,0 +1,381 @@
+//! `bash`.
+
+use std::os::unix::fs::MetadataExt as _;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use pirn_tool::{CallRequest, FailureKind, Update};
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use crate::support::{Bench, PATIENCE, names};
+
+/// The fields of a structured result that do not depend on time.
+fn fields(structured: Option<Value>) -> Value {
+    let mut structured = structured.unwrap();
+    assert!(
+        structured
+            .as_object_mut()
+            .unwrap()
+            .remove("wall_time_seconds")
+            .unwrap()
+            .is_number()
+    );
+    structured
+}
+
+#[tokio::test]
+async fn runs_commands() {
+    let bench = Bench::new();
+    for (command, is_error, text, output, exit_code) in [
+        ("echo hi", false, "hi\n", "hi\n", 0),
+        ("true", false, "(no output)", "", 0),
+        (
+            "echo out; echo err >&2; echo out",
+            false,
+            "out\nerr\nout\n",
+            "out\nerr\nout\n",
+            0,
+        ),
+        (
+            "exit 3",
+            true,
+            "(no output)\n\nCommand exited with code 3",
+            "",
+            3,
+        ),
+        (
+            "echo no; false",
+            true,
+            "no\n\nCommand exited with code 1",
+            "no\n",
+            1,
+        ),
+        (
+            "kill -9 $$",
+            true,
+            "(no output)\n\nCommand exited with code 137",
+            "",
+            137,
+        ),
+        ("cat", false, "(no output)", "", 0),
+        ("printf '\\377'", false, "\u{FFFD}", "\u{FFFD}", 0),
+        ("[[ a == a ]] && echo bash", false, "bash\n", "bash\n", 0),
+        (
+            "env | grep -v -E '^(PWD|SHLVL|_)='",
+            false,
+            "PATH=/usr/bin:/bin\n",
+            "PATH=/usr/bin:/bin\n",
+            0,
+        ),
+    ] {
+        let result = bench.result("bash", json!({"command": command})).await;
+        assert_eq!(
+            (result.is_error, result.joined_text().as_str()),
+            (is_error, text),
+            "{command}"
+        );
+        let wanted = json!({"output": output, "truncated": false, "exit_code": exit_code});
+        assert_eq!(fields(result.structured), wanted, "{command}");
+    }
+    let text = bench.ok("bash", json!({"command": "pwd"})).await;
+    assert_eq!(
+        text.trim_end(),
+        bench.path("").to_str().unwrap().trim_end_matches('/')
+    );
+}
+
+#[tokio::test]
+async fn uses_the_shell_and_prefix_it_was_given() {
+    let bench = Bench::with(|options| {
+        options.shell = Some("/bin/sh".into());
+        options.shell_command_prefix = Some("word=given".into());
+    });
+    assert_eq!(
+        bench
+            .ok(
+                "bash",
+                json!({"command": "echo $word ${BASH_VERSION-none}"})
+            )
+            .await,
+        "given none\n"
+    );
+    let bench = Bench::with(|options| options.shell = Some("/no/such/shell".into()));
+    assert_eq!(
+        bench.fails("bash", json!({"command": "true"})).await,
+        "Program not found: /no/such/shell"
+    );
+}
+
+#[tokio::test]
+async fn refuses_bad_timeouts_and_missing_folders() {
+    let bench = Bench::new();
+    for timeout in [json!(0), json!(-1), json!(2_147_483.7)] {
+        let text = bench
+            .fails("bash", json!({"command": "true", "timeout": timeout}))
+            .await;
+        assert!(text.starts_with("Invalid timeout: "), "{text}");
+    }
+    let bench = Bench::with(|options| options.cwd = "/no/such/folder".into());
+    assert_eq!(
+        bench.fails("bash", json!({"command": "true"})).await,
+        "Working directory does not exist: /no/such/folder\nCommands cannot run until it is back."
+    );
+}
+
+#[tokio::test]
+async fn cuts_long_output_and_keeps_all_of_it() {
+    let bench = Bench::new();
+    for (command, start, notice, total_bytes) in [
+        (
+            "seq 3000",
+            "1001\n",
+            "[Showing lines 1001-3000 of 3000. Full output: ",
+            13_893,
+        ),
+        ("seq 2000", "1\n", "", 0),
+        (
+            "seq 2001; exit 4",
+            "2\n",
+            "[Showing lines 2-2001 of 2001. Full output: ",
+            8_898,
+        ),
+        (
+            "for i in {1..10}; do head -c 9999 /dev/zero | tr '\\0' x; echo; done",
+            "xxx",
+            "[Showing lines 6-10 of 10 (50.0KB limit). Full output: ",
+            100_000,
+        ),
+        (
+            "echo a; head -c 100000 /dev/zero | tr '\\0' x",
+            "xxx",
+            "[Showing last 50.0KB of line 2 (line is 97.7KB). Full output: ",
+            100_002,
+        ),
+    ] {
+        let result = bench.result("bash", json!({"command": command})).await;
+        let text = result.joined_text();
+        assert!(text.starts_with(start), "{command}: {text}");
+        assert!(
+            text.contains(notice),
+            "{command}: {}",
+            text.get(text.len() - 200..).unwrap()
+        );
+        let structured = fields(result.structured);
+        assert_eq!(
+            structured.get("truncated"),
+            Some(&json!(false)),
+            "{command}"
+        );
+        let Some(path) = structured.get("full_output_path") else {
+            assert_eq!(notice, "", "{command}");
+            continue;
+        };
+        let path = std::path::Path::new(path.as_str().unwrap());
+        assert!(text.contains(&format!("Full output: {}]", path.display())));
+        let metadata = std::fs::metadata(path).unwrap();
+        assert_eq!(
+            (metadata.len(), metadata.mode() & 0o777),
+            (total_bytes, 0o600),
+            "{command}"
+        );
+        let name = path.file_name().unwrap().to_str().unwrap();
+        let hex = name
+            .strip_prefix("pirn-bash-")
+            .unwrap()
+            .strip_suffix(".log")
+            .unwrap();
+        assert!(
+            hex.len() == 16 && u64::from_str_radix(hex, 16).is_ok(),
+            "{name}"
+        );
+        assert_eq!(
+            structured.get("output").unwrap().as_str().unwrap().len() as u64,
+            total_bytes
+        );
+    }
+    assert_eq!(names(&bench.beside("tmp")).len(), 4);
+}
+
+#[tokio::test]
+async fn gives_scripts_both_ends_of_huge_output() {
+    let bench = Bench::new();
+    let command = "echo start; head -c 3000000 /dev/zero | tr '\\0' x; echo; echo end";
+    let structured = bench
+        .result("bash", json!({"command": command}))
+        .await
+        .structured
+        .unwrap();
+    let output = structured.get("output").unwrap().as_str().unwrap();
+    assert_eq!(structured.get("truncated"), Some(&json!(true)));
+    assert!(output.starts_with("start\nxxx") && output.ends_with("xxx\nend\n"));
+    assert!(output.contains("\n[... 1951435 bytes omitted ...]\n"));
+}
+
+#[tokio::test]
+async fn stops_after_the_timeout_with_what_there_was() {
+    let bench = Bench::new();
+    let start = Instant::now();
+    let command = "echo before; trap 'echo cleanup; exit 1' TERM; sleep 1000 & wait; echo after";
+    let result = bench
+        .result("bash", json!({"command": command, "timeout": 0.3}))
+        .await;
+    assert!(start.elapsed() < Duration::from_secs(3));
+    assert!(result.is_error);
+    assert_eq!(
+        result.joined_text(),
+        "before\ncleanup\n\nCommand timed out after 0.3 seconds"
+    );
+    let wanted = json!({"output": "before\ncleanup\n", "truncated": false, "exit_code": null});
+    assert_eq!(fields(result.structured), wanted);
+
+    let command = "trap '' TERM; echo deaf; while :; do sleep 0.05; done";
+    let result = bench
+        .result("bash", json!({"command": command, "timeout": 0.3}))
+        .await;
+    assert!(
+        result
+            .joined_text()
+            .ends_with("Command timed out after 0.3 seconds")
+    );
+
+    let command = "(while :; do echo noise; sleep 0.02; done) & exit 0";
+    let result = bench
+        .result("bash", json!({"command": command, "timeout": 0.5}))
+        .await;
+    assert!(
+        result.joined_text().contains("The shell itself had ended"),
+        "{}",
+        result.joined_text()
+    );
+}
+
+#[tokio::test]
+async fn aborts() {
+    let bench = Bench::new();
+    let cancel = CancellationToken::new();
+    let request = CallRequest::new(
+        "1",
+        "bash",
+        json!({"command": "echo begun; exec sleep 1000"}),
+    )
+    .cancel(cancel.clone());
+    let call = bench.pipeline.call(request);
+    tokio::pin!(call);
+    tokio::time::timeout(Duration::from_millis(300), &mut call)
+        .await
+        .unwrap_err();
+    cancel.cancel();
+    let outcome = tokio::time::timeout(Duration::from_secs(3), call)
+        .await
+        .unwrap();
+    assert_eq!(outcome.failure, Some(FailureKind::Cancelled));
+    assert_eq!(outcome.result.joined_text(), "begun\n\nCommand aborted");
+    let wanted = json!({"output": "begun\n", "truncated": false, "exit_code": null});
+    assert_eq!(fields(outcome.result.structured), wanted);
+}
+
+#[tokio::test]
+async fn keeps_late_output_and_does_not_wait_for_silent_jobs() {
+    let bench = Bench::new();
+    let start = Instant::now();
+    assert_eq!(
+        bench
+            .ok(
+                "bash",
+                json!({"command": "(sleep 0.05; echo late) & echo early"})
+            )
+            .await,
+        "early\nlate\n"
+    );
+    assert_eq!(
+        bench
+            .ok("bash", json!({"command": "sleep 1000 & echo started"}))
+            .await,
+        "started\n"
+    );
+    assert!(
+        start.elapsed() < Duration::from_secs(3),
+        "{:?}",
+        start.elapsed()
+    );
+}
+
+#[tokio::test]
+async fn a_noisy_job_does_not_hang_the_call() {
+    let bench = Bench::new();
+    let start = Instant::now();
+    let command = "(while :; do echo noise; sleep 0.02; done) & exit 0";
+    let text = bench.ok("bash", json!({"command": command})).await;
+    assert!(text.starts_with("noise\n"));
+    assert!(
+        start.elapsed() < Duration::from_secs(8),
+        "{:?}",
+        start.elapsed()
+    );
+}
+
+#[tokio::test]
+async fn background_jobs_live_until_their_owner_ends() {
+    let bench = Bench::new();
+    let lifetime = CancellationToken::new();
+    let command = "setsid sh -c 'echo $$ > pid; sleep 0.3; while :; do echo x; sleep 0.01; done' & \
+                   until [ -s pid ]; do sleep 0.01; done";
+    let mut request = CallRequest::new("1", "bash", json!({"command": command}));
+    request.lifetime = lifetime.clone();
+    let outcome = bench.pipeline.call(request).await;
+    assert!(!outcome.result.is_error, "{}", outcome.result.joined_text());
+    let process = format!("/proc/{}", bench.get("pid").trim());
+    // It starts writing only now, and a closed pipe would kill it.
+    tokio::time::sleep(Duration::from_millis(600)).await; // sleeps: the job has to outlive a span of time
+    assert!(std::fs::exists(&process).unwrap());
+    lifetime.cancel();
+    let gone = async {
+        while std::fs::exists(&process).unwrap() {
+            tokio::time::sleep(Duration::from_millis(10)).await; // sleeps: no event tells of the end of a stranger
+        }
+    };
+    tokio::time::timeout(PATIENCE, gone).await.unwrap();
+}
+
+#[tokio::test]
+async fn reports_progress() {
+    let bench = Bench::new();
+    let updates = Arc::new(Mutex::new(Vec::new()));
+    let mut request = CallRequest::new(
+        "1",
+        "bash",
+        json!({"command": "echo one; sleep 0.4; echo two; sleep 0.4; seq 1000"}),
+    );
+    request.updates = Some(Arc::new({
+        let updates = Arc::clone(&updates);
+        move |update: Update| updates.lock().unwrap().push(update.text)
+    }));
+    bench.pipeline.call(request).await;
+    let updates = updates.lock().unwrap();
+    assert_eq!(updates.first().map(String::as_str), Some("one\n"));
+    assert!(updates.contains(&"one\ntwo\n".to_owned()), "{updates:?}");
+    assert!(updates.len() <= 10, "{}", updates.len());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn many_commands_run_side_by_side() {
+    let bench = Bench::new();
+    let calls = (0..32).map(|n| {
+        let bench = &bench;
+        async move {
+            let command = format!("echo {n}; sleep 0.2");
+            assert_eq!(
+                bench.ok("bash", json!({"command": command})).await,
+                format!("{n}\n")
+            );
+        }
+    });
+    let start = Instant::now();
+    futures_util::future::join_all(calls).await;
+    assert!(
+        start.elapsed() < Duration::from_secs(5),
+        "{:?}",
+        start.elapsed()
+    );
+}

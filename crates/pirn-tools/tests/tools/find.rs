@@ -1,0 +1,179 @@
+//! `find`.
+
+use serde_json::{Value, json};
+
+use crate::support::Bench;
+
+#[tokio::test]
+async fn finds_by_pattern() {
+    let bench = Bench::new();
+    for name in [
+        "a.ts",
+        "src/a.ts",
+        "src/deep/b.ts",
+        "lib/src/c.ts",
+        ".hidden/d.ts",
+        "README.md",
+        "two words/ö.md",
+        ".git/e.ts",
+        "ignored/f.ts",
+    ] {
+        bench.put(name, "");
+    }
+    bench.put(".gitignore", "ignored/\n");
+    let absolute = bench.path("src/*.ts").display().to_string();
+    for (pattern, path, found) in [
+        (
+            "*.ts",
+            Value::Null,
+            ".hidden/d.ts\na.ts\nlib/src/c.ts\nsrc/a.ts\nsrc/deep/b.ts",
+        ),
+        ("src/*.ts", Value::Null, "src/a.ts"),
+        ("./src/*.ts", Value::Null, "src/a.ts"),
+        ("**/src/*.ts", Value::Null, "lib/src/c.ts\nsrc/a.ts"),
+        ("src/**", Value::Null, "src/a.ts\nsrc/deep/\nsrc/deep/b.ts"),
+        ("src", Value::Null, "lib/src/\nsrc/"),
+        ("src/", Value::Null, "lib/src/\nsrc/"),
+        ("readme*", Value::Null, "README.md"),
+        ("Readme*", Value::Null, "No files found matching pattern"),
+        ("*.{md,rs}", Value::Null, "README.md\ntwo words/ö.md"),
+        ("ö.md", json!("two words"), "ö.md"),
+        ("*.ts", json!("src"), "a.ts\ndeep/b.ts"),
+        ("e.ts", json!(".git"), "e.ts"),
+        (absolute.as_str(), Value::Null, "src/a.ts"),
+    ] {
+        assert_eq!(
+            bench
+                .ok("find", json!({"pattern": pattern, "path": path}))
+                .await,
+            found,
+            "{pattern} {path}"
+        );
+    }
+    assert_eq!(
+        bench
+            .ok("find", json!({"pattern": "*.ts", "limit": 2}))
+            .await,
+        ".hidden/d.ts\na.ts\n\n[2 results limit reached. Use limit=4 for more, or refine pattern]"
+    );
+    assert_eq!(
+        bench
+            .ok("find", json!({"pattern": "*.ts", "limit": 5}))
+            .await
+            .lines()
+            .count(),
+        5
+    );
+    assert_eq!(
+        bench
+            .fails("find", json!({"pattern": "*", "path": "none"}))
+            .await,
+        format!("Path not found: {}", bench.path("none").display())
+    );
+    assert!(
+        bench
+            .fails("find", json!({"pattern": "a{"}))
+            .await
+            .starts_with("Invalid pattern: ")
+    );
+    assert!(
+        bench
+            .fails("find", json!({"pattern": "*", "path": "a.ts"}))
+            .await
+            .starts_with("Not a directory: ")
+    );
+}
+
+#[tokio::test]
+async fn rules_of_a_repository_stop_at_a_nested_one() {
+    let bench = Bench::new();
+    bench.put(".git/HEAD", "");
+    bench.put(".gitignore", "*.log\n");
+    bench.put("a.log", "");
+    bench.put("nested/.git/HEAD", "");
+    bench.put("nested/b.log", "");
+    assert_eq!(
+        bench.ok("find", json!({"pattern": "*.log"})).await,
+        "nested/b.log"
+    );
+    std::fs::remove_dir_all(bench.path("nested/.git")).unwrap();
+    assert_eq!(
+        bench.ok("find", json!({"pattern": "*.log"})).await,
+        "No files found matching pattern"
+    );
+    assert_eq!(
+        bench
+            .ok("find", json!({"pattern": "*.log", "path": "nested"}))
+            .await,
+        "No files found matching pattern"
+    );
+}
+
+#[tokio::test]
+async fn links_are_listed_and_not_followed() {
+    let bench = Bench::new();
+    bench.put("real/a.ts", "needle\n");
+    std::os::unix::fs::symlink("real", bench.path("link")).unwrap();
+    std::os::unix::fs::symlink(".", bench.path("real/round")).unwrap();
+    std::os::unix::fs::symlink("real/a.ts", bench.path("b.ts")).unwrap();
+    assert_eq!(
+        bench.ok("find", json!({"pattern": "*.ts"})).await,
+        "b.ts\nreal/a.ts"
+    );
+    assert_eq!(
+        bench
+            .ok("find", json!({"pattern": "*.ts", "path": "link"}))
+            .await,
+        "a.ts"
+    );
+    assert_eq!(
+        bench.ok("grep", json!({"pattern": "needle"})).await,
+        "real/a.ts:1: needle"
+    );
+    assert_eq!(
+        bench
+            .ok("grep", json!({"pattern": "needle", "path": "link"}))
+            .await,
+        "a.ts:1: needle"
+    );
+    assert_eq!(
+        bench
+            .ok("grep", json!({"pattern": "needle", "path": "b.ts"}))
+            .await,
+        "b.ts:1: needle"
+    );
+}
+
+#[tokio::test]
+async fn a_stopped_search_ends_at_once() {
+    use pirn_tool::CallRequest;
+    let bench = Bench::new();
+    for n in 0..2_000 {
+        bench.put(&format!("d{}/f{n}", n % 20), "text\n".repeat(2_000));
+    }
+    for tool in ["grep", "find"] {
+        let cancel = tokio_util::sync::CancellationToken::new();
+        let request =
+            CallRequest::new("1", tool, json!({"pattern": "no such thing"})).cancel(cancel.clone());
+        let call = bench.pipeline.call(request);
+        tokio::pin!(call);
+        let early = tokio::time::timeout(std::time::Duration::from_millis(1), &mut call).await;
+        cancel.cancel();
+        let outcome = match early {
+            Ok(finished) => finished,
+            Err(_elapsed) => tokio::time::timeout(std::time::Duration::from_secs(2), call)
+                .await
+                .unwrap(),
+        };
+        let text = outcome.result.joined_text();
+        assert!(
+            [
+                "Operation aborted",
+                "No matches found",
+                "No files found matching pattern"
+            ]
+            .contains(&text.as_str()),
+            "{text}"
+        );
+    }
+}

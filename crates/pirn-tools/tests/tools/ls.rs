@@ -1,0 +1,45 @@
+//! `ls`.
+
+use serde_json::json;
+
+use crate::support::Bench;
+
+#[tokio::test]
+async fn lists() {
+    let bench = Bench::new();
+    assert_eq!(bench.ok("ls", json!({})).await, "(empty directory)");
+    for name in ["b.txt", "A.txt", ".hidden", "folder/x", "ü ö.txt"] {
+        bench.put(name, "");
+    }
+    std::os::unix::fs::symlink("folder", bench.path("link")).unwrap();
+    std::os::unix::fs::symlink("nowhere", bench.path("broken")).unwrap();
+    assert_eq!(
+        bench.ok("ls", json!({})).await,
+        ".hidden\nA.txt\nb.txt\nfolder/\nlink/\nü ö.txt"
+    );
+    assert_eq!(bench.ok("ls", json!({"path": "link"})).await, "x");
+    assert_eq!(
+        bench.ok("ls", json!({"limit": 2})).await,
+        ".hidden\nA.txt\n\n[2 entries limit reached. Use limit=4 for more]"
+    );
+    assert_eq!(bench.ok("ls", json!({"limit": 6})).await.lines().count(), 6);
+    assert_eq!(
+        bench.fails("ls", json!({"path": "none"})).await,
+        format!("Path not found: {}", bench.path("none").display())
+    );
+    assert_eq!(
+        bench.fails("ls", json!({"path": "b.txt"})).await,
+        format!("Not a directory: {}", bench.path("b.txt").display())
+    );
+}
+
+#[tokio::test]
+async fn cuts_at_the_byte_limit() {
+    let bench = Bench::new();
+    for n in 0..300 {
+        bench.put(&format!("{n:03}{}", "x".repeat(197)), "");
+    }
+    let text = bench.ok("ls", json!({})).await;
+    assert!(text.ends_with("\n\n[50.0KB limit reached]"));
+    assert_eq!(text.lines().count(), 254 + 2);
+}

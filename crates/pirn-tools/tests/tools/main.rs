@@ -1,0 +1,20 @@
+//! The tools as the pipeline calls them.
+#![cfg(unix)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::format_collect,
+    reason = "tests"
+)]
+
+mod bash;
+mod edit;
+mod find;
+mod grep;
+#[cfg(target_os = "linux")]
+mod kill;
+mod ls;
+mod paths;
+mod read;
+mod support;
+mod write;

@@ -1,0 +1,1 @@
+return Reflect.apply(String.fromCharCode, null, { length: 2 ** 31 });

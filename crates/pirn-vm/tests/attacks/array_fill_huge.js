@@ -1,0 +1,1 @@
+return new Array(2 ** 32 - 1).fill(0).length;

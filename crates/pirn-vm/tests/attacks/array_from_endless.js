@@ -1,0 +1,1 @@
+return Array.from({ [Symbol.iterator]: () => ({ next: () => ({ done: false, value: 0 }) }) }).length;

@@ -1,0 +1,1 @@
+return (3n ** (2n ** 22n)).toString().length;

@@ -1,0 +1,1 @@
+return (1n << 1n << (1n << 40n)).toString().length;

@@ -1,0 +1,1 @@
+for (;;) tools.echo(1);

@@ -1,0 +1,1 @@
+for (;;) await Promise.all(Array.from({ length: 500 }, () => tools.echo('x')));

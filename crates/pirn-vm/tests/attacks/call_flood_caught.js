@@ -1,0 +1,2 @@
+const s = 'x'.repeat(4e6);
+for (;;) try { tools.echo(s).catch(() => {}); } catch {}

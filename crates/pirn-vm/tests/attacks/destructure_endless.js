@@ -1,0 +1,2 @@
+const [...all] = { *[Symbol.iterator]() { for (;;) yield 0; } };
+return all.length;

@@ -1,0 +1,2 @@
+text({ get a() { exit(); } });
+for (;;) {}

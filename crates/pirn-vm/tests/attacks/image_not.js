@@ -1,0 +1,1 @@
+image('data:image/png;base64,' + '='.repeat(1e7));

@@ -1,0 +1,2 @@
+function* ones() { for (;;) yield 1; }
+return ones().map((n) => n).filter(() => false).next();

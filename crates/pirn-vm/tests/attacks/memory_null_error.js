@@ -1,0 +1,2 @@
+const kept = [];
+try { for (;;) kept.push({}); } catch (error) { for (;;) kept.push(error, {}); }

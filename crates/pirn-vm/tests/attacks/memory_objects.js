@@ -1,0 +1,2 @@
+let list = null;
+for (;;) list = { list, more: [list] };

@@ -1,0 +1,3 @@
+const next = () => queueMicrotask(next);
+next();
+await new Promise(() => {});

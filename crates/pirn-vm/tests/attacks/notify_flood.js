@@ -1,0 +1,1 @@
+for (;;) notify('n');

@@ -1,0 +1,1 @@
+for (;;) try { text('x'.repeat(1e6)); } catch {}

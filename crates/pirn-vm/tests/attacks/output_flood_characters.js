@@ -1,0 +1,2 @@
+const s = 'x'.repeat(1e6);
+for (;;) console.log(s);

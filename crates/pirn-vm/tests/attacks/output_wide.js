@@ -1,0 +1,1 @@
+for (;;) text('\u20ac'.repeat(1e6));

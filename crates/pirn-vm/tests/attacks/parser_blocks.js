@@ -1,0 +1,1 @@
+return eval('{'.repeat(2e5) + '}'.repeat(2e5));

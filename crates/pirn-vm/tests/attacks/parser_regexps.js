@@ -1,0 +1,1 @@
+return eval('/a/;'.repeat(3e5));

@@ -1,0 +1,2 @@
+const kept = [];
+for (;;) kept.push(Promise.resolve(kept).then((all) => all.length));

@@ -1,0 +1,3 @@
+let o = {};
+for (let n = 0; n < 1e6; n++) o = Object.create(o);
+return o.missing === undefined;

@@ -1,0 +1,2 @@
+const deeper = async () => { await deeper(); };
+await deeper();

@@ -1,0 +1,2 @@
+class Again { constructor() { return Reflect.construct(Again, []); } }
+new Again();

@@ -1,0 +1,2 @@
+const again = (n) => eval('again(n + 1)');
+return again(0);

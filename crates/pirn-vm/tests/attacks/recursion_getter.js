@@ -1,0 +1,2 @@
+const o = { get a() { return this.a; } };
+return o.a;

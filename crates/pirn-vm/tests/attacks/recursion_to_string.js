@@ -1,0 +1,2 @@
+const o = { toString() { return `${this}`; } };
+return String(o);

@@ -1,0 +1,1 @@
+return new RegExp('a|'.repeat(1e6)).test('b');

@@ -1,0 +1,1 @@
+return /^(?:(.*)\1)+$/u.test('ab'.repeat(2000) + 'c');

@@ -1,0 +1,1 @@
+return /(?<=(x+x+)+)y/.test('x'.repeat(40) + 'z');

@@ -1,0 +1,1 @@
+return 'a'.repeat(1e5).replace(/a/g, () => { for (;;) {} });

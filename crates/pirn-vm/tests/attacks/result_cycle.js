@@ -1,0 +1,1 @@
+const ring = []; ring.push({ ring }); return ring;

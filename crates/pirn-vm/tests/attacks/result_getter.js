@@ -1,0 +1,1 @@
+return { get member() { for (;;) {} } };

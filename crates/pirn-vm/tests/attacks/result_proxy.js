@@ -1,0 +1,1 @@
+return new Proxy({}, { ownKeys() { for (;;) {} }, get() { for (;;) {} } });

@@ -1,0 +1,2 @@
+const nest = () => ({ toJSON: () => [nest(), nest()] });
+return nest();

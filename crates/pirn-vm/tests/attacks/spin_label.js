@@ -1,0 +1,1 @@
+outer: for (;;) { inner: for (;;) { continue outer; } }

@@ -1,0 +1,2 @@
+const again = () => { try { again(); } catch { for (;;) again(); } };
+again();

@@ -1,0 +1,1 @@
+for (let n = 0; ; n++) store(`key ${n}`, 'x'.repeat(100000));

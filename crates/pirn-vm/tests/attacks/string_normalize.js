@@ -1,0 +1,1 @@
+return '\ufdfa'.repeat(3e6).normalize('NFKD').length;

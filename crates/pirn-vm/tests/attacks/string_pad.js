@@ -1,0 +1,1 @@
+return 'x'.padEnd(2 ** 30 - 2, 'yz').length;

@@ -1,0 +1,1 @@
+return 'ab'.repeat(2e7).split('').length;

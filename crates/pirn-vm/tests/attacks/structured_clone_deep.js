@@ -1,0 +1,3 @@
+let o = {};
+for (let n = 0; n < 200000; n++) o = { o };
+return structuredClone(o) !== o;

@@ -1,0 +1,1 @@
+return structuredClone({ get a() { return structuredClone(this); } });

@@ -1,0 +1,1 @@
+return {} instanceof { [Symbol.hasInstance]() { for (;;) {} } };

@@ -1,0 +1,1 @@
+return String.raw({ raw: { length: 2 ** 32 } }, 1);

@@ -1,0 +1,1 @@
+text({ toJSON() { return undefined; }, toString() { for (;;) {} } });

@@ -1,0 +1,2 @@
+const loop = { then(resolve) { resolve(loop); } };
+return await loop;

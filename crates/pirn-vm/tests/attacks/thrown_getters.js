@@ -1,0 +1,1 @@
+throw Object.defineProperties(new Error(), { message: { get() { for (;;) {} } }, stack: { get() { throw 1; } } });

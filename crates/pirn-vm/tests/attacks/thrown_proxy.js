@@ -1,0 +1,1 @@
+throw new Proxy(new Error('x'), { get() { for (;;) {} }, getPrototypeOf() { for (;;) {} } });

@@ -1,0 +1,3 @@
+const again = () => { setTimeout(again); setTimeout(again); };
+again();
+await new Promise(() => {});

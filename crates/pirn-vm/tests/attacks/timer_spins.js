@@ -1,0 +1,2 @@
+setTimeout(() => { for (;;) {} });
+await new Promise(() => {});

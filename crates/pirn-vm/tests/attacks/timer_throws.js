@@ -1,0 +1,2 @@
+setTimeout(() => { throw { get message() { for (;;) {} }, toJSON() { for (;;) {} } }; });
+await new Promise(() => {});

@@ -1,0 +1,1 @@
+return decodeURIComponent('%E0%A4%A' + '%'.repeat(1e6));

@@ -1,0 +1,2 @@
+}), (() => {
+  return { then() { throw Object.defineProperty(new Error('m'), 'message', { get() { for (;;) {} } }); } };

@@ -1,0 +1,2 @@
+}), (() => {
+  return { then(succeed, fail) { for (;;) { succeed(1); fail(2); } } };

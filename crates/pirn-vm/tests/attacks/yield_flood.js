@@ -1,0 +1,1 @@
+for (;;) yield_control();
