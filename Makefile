@@ -25,7 +25,7 @@ build: toolchain ## Build the release binary
 	$(CARGO) build --release --locked --package pirn
 
 demo: build ## Build, then let a script report on this repository
-	$(TARGET_DIR)/release/pirn exec examples/repository-report.ts
+	$(TARGET_DIR)/release/pirn exec --quiet --yes=process examples/repository-report.ts
 
 test: toolchain ## Run all tests
 ifeq ($(NEXTEST),yes)

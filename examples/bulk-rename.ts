@@ -3,7 +3,8 @@
 // it are renamed as well.
 //
 // Dry by default: it shows what would change and changes nothing. Set APPLY to true, or run
-// `store("bulk-rename:apply", true)` in the same session, to change the files.
+// `store("bulk-rename:apply", true)` in the same session, to change the files. With `pirn exec`, a session is the
+// file given to `--store`, and `--yes=process` lets it look for files with git.
 
 /** The words of the old and of the new name, in lower case with blanks between them. */
 const FROM = "fetch user";

@@ -2,8 +2,8 @@
 // addresses and ids is one group. Prints, for each group, how often, when first and last, in which
 // files, and one sample. A second run in the same session says which groups are new.
 //
-// Run it with `pirn exec examples/log-triage.js` in the folder that holds the logs. Plain, gzipped and
-// JSON-lines logs work. The constants say where to look and what to look for.
+// Run it with `pirn exec --yes=process --store FILE examples/log-triage.js` in the folder that holds the
+// logs. Plain, gzipped and JSON-lines logs work. The constants say where to look and what to look for.
 
 /** Where the logs lie. */
 const FOLDER = ".";

@@ -1,5 +1,6 @@
 // A report on the repository in the current folder: languages, largest files, packages, open marks
-// with author and age, and who has been active. Run it with `pirn exec examples/repository-report.ts`.
+// with author and age, and who has been active. Run it with
+// `pirn exec --yes=process examples/repository-report.ts`; it runs git and counts lines.
 //
 // A folder outside git works too; authors and activity are then left out.
 

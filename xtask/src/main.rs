@@ -13,6 +13,7 @@ mod bench;
 mod check;
 mod command;
 mod tidy;
+mod vm;
 
 use anyhow::{Context as _, Result, bail};
 use std::path::{Path, PathBuf};
@@ -26,7 +27,8 @@ Tasks:
                                --fast      leave out documentation tests, rustdoc and fuzz targets
                                --no-tests  leave out everything that runs tests
   tidy                         check the rules of this repository that no compiler knows
-  bench [ARGUMENT...]          run the benchmarks on a release build";
+  bench [ARGUMENT...]          run the benchmarks on a release build
+  vm [--check]                 compile the sealed VM's WebAssembly guest, or compare it with its digest";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -49,6 +51,7 @@ fn run(arguments: &[String]) -> Result<()> {
         "check" => check::run(&root, &check::Options::parse(rest)?),
         "tidy" => tidy::run(&root),
         "bench" => bench::run(&root, rest),
+        "vm" => vm::run(&root, rest),
         "help" | "--help" | "-h" => {
             println!("{USAGE}");
             Ok(())

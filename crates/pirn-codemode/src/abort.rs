@@ -12,6 +12,7 @@ const DEFAULT_REASON: &str = "Execution aborted";
 pub struct Abort {
     token: CancellationToken,
     reason: Arc<Mutex<Option<String>>>,
+    parent: Option<Arc<Abort>>,
 }
 
 impl Abort {
@@ -22,12 +23,32 @@ impl Abort {
 
     /// A handle that is also used when `token` fires.
     pub fn on(token: &CancellationToken) -> Self {
-        Self { token: token.child_token(), reason: Arc::default() }
+        Self {
+            token: token.child_token(),
+            reason: Arc::default(),
+            parent: None,
+        }
+    }
+
+    /// A handle that is also used when this one is; using it leaves this one alone.
+    #[must_use]
+    pub fn child(&self) -> Self {
+        Self {
+            token: self.token.child_token(),
+            reason: Arc::default(),
+            parent: Some(Arc::new(self.clone())),
+        }
     }
 
     /// Stops the script; `reason` becomes the message of its error.
     pub fn abort(&self, reason: impl Into<String>) {
-        self.reason.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(|| reason.into());
+        if self.is_aborted() {
+            return;
+        }
+        self.reason
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get_or_insert_with(|| reason.into());
         self.token.cancel();
     }
 
@@ -41,7 +62,16 @@ impl Abort {
     }
 
     pub(crate) fn reason(&self) -> String {
-        let reason = self.reason.lock().unwrap_or_else(PoisonError::into_inner);
-        reason.clone().unwrap_or_else(|| DEFAULT_REASON.to_owned())
+        self.given_reason()
+            .unwrap_or_else(|| DEFAULT_REASON.to_owned())
+    }
+
+    fn given_reason(&self) -> Option<String> {
+        let own = self
+            .reason
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
+        own.or_else(|| self.parent.as_ref()?.given_reason())
     }
 }

@@ -1,20 +1,21 @@
 //! A cell: a script that runs in a task of its own, can be waited for in pieces, stopped, saved and resumed.
 
+mod saved;
+
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use pirn_tool::CallStatus;
-use pirn_vm::{JsString, JsonText, Output, VmEngine};
-use serde::{Deserialize, Serialize};
+use pirn_vm::{JsString, Output, VmEngine};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::abort::Abort;
 use crate::host::Environment;
-use crate::result::{CallRecord, ScriptResult};
-use crate::runner::{Pause, Progress, ProgressSink, Run, SavedCall, SavedRun};
+use crate::result::{ScriptError, ScriptErrorKind, ScriptResult};
+use crate::runner::{Pause, Progress, ProgressSink, Run};
 use crate::script::{RunOptions, Script, prepare, with_hints};
+use saved::{Saved, Undelivered};
 
 /// The reason that the error of a terminated script carries.
 const TERMINATED: &str = "The script was terminated";
@@ -134,12 +135,21 @@ impl Cell {
     ///
     /// # Panics
     /// Outside a tokio runtime.
-    pub fn start(engine: &VmEngine, script: &Script, environment: &Environment, mut options: RunOptions) -> Self {
+    pub fn start(
+        engine: &VmEngine,
+        script: &Script,
+        environment: &Environment,
+        mut options: RunOptions,
+    ) -> Self {
         let shared = Arc::new(Shared::default());
         options.progress = Some(shared.sink(options.progress.take()));
+        // Terminating this cell must not stop whatever else the caller's handle stops.
+        options.abort = options.abort.child();
         let abort = options.abort.clone();
         let run = prepare(engine, script, environment, options);
-        Self::spawn(shared, abort, environment.clone(), async move { run.map_err(ScriptResult::not_run) })
+        Self::spawn(shared, abort, environment.clone(), async move {
+            run.map_err(ScriptResult::not_run)
+        })
     }
 
     /// Resumes a script that [`Cell::suspend`] saved, in this or another process. Calls that were open are taken up again by
@@ -148,6 +158,9 @@ impl Cell {
     ///
     /// # Errors
     /// When the bytes are no saved script of this build.
+    ///
+    /// # Panics
+    /// Outside a tokio runtime.
     pub fn resume(
         engine: &VmEngine,
         bytes: &[u8],
@@ -155,13 +168,28 @@ impl Cell {
         mut options: RunOptions,
     ) -> Result<Self, pirn_vm::Error> {
         let shared = Arc::new(Shared::default());
-        let abort = options.abort.clone();
+        let abort = options.abort.child();
         let sink = Some(shared.sink(options.progress.take()));
-        let (mut run, data) = Run::restore(engine, bytes, environment.clone(), options.limits, abort.clone(), sink)?;
+        let (mut run, data) = Run::restore(
+            engine,
+            bytes,
+            environment.clone(),
+            options.limits,
+            abort.clone(),
+            sink,
+        )?;
         // Data that cannot be read belongs to another version; the script itself can still go on.
-        let saved: Saved = serde_json::from_slice(&data).unwrap_or_default();
+        let mut saved: Saved = serde_json::from_slice(&data).unwrap_or_default();
+        shared
+            .lock()
+            .take_over(std::mem::take(&mut saved.undelivered), &saved);
         run.continue_from(saved.into());
-        Ok(Self::spawn(shared, abort, environment.clone(), async move { Ok(run) }))
+        Ok(Self::spawn(
+            shared,
+            abort,
+            environment.clone(),
+            async move { Ok(run) },
+        ))
     }
 
     fn spawn(
@@ -173,17 +201,30 @@ impl Cell {
         let suspend = CancellationToken::new();
         let (state, token) = (Arc::clone(&shared), suspend.clone());
         let task = tokio::spawn(async move {
+            let ending = Ending(state);
             let end = match start.await {
                 Err(result) => CellEnd::Ended(Box::new(result)),
                 Ok(mut run) => match run.run(&token).await {
-                    Pause::Ended(result) => CellEnd::Ended(Box::new(with_hints(result, &environment))),
-                    Pause::Suspended => CellEnd::Suspended(run.suspend(saved_bytes).await),
+                    Pause::Ended(result) => {
+                        CellEnd::Ended(Box::new(with_hints(result, &environment)))
+                    }
+                    Pause::Suspended => {
+                        let undelivered = || ending.0.lock().undelivered();
+                        CellEnd::Suspended(
+                            run.suspend(|run, calls| saved::bytes(run, calls, undelivered()))
+                                .await,
+                        )
+                    }
                 },
             };
-            state.lock().end = Some(end);
-            state.changed.notify_waiters();
+            ending.0.lock().end = Some(end);
         });
-        Self { shared, abort, suspend, _task: AbortOnDropHandle::new(task) }
+        Self {
+            shared,
+            abort,
+            suspend,
+            _task: AbortOnDropHandle::new(task),
+        }
     }
 
     /// Waits until the script ends, yields, or `yield_after` has passed, and gives what is new.
@@ -191,35 +232,20 @@ impl Cell {
     /// # Errors
     /// When somebody else waits, or the end was delivered before.
     pub async fn wait(&self, yield_after: Duration) -> Result<CellUpdate, WaitError> {
-        let _waiting = Waiting::begin(&self.shared)?;
+        let waiting = Waiting::begin(&self.shared)?;
         let ready = self.until(|state| state.end.is_some() || state.has_yielded);
         // The time being up is an answer like any other.
         drop(tokio::time::timeout(yield_after, ready).await);
-        let mut state = self.shared.lock();
-        state.has_yielded = false;
-        let status = match state.end.take() {
-            None => CellStatus::Running,
-            Some(CellEnd::Ended(result)) => {
-                state.end = Some(CellEnd::Delivered);
-                if state.is_terminated { CellStatus::Terminated(result) } else { CellStatus::Ended(result) }
-            }
-            Some(end @ (CellEnd::Suspended(_) | CellEnd::Delivered)) => {
-                state.end = Some(end);
-                return Err(WaitError::Gone);
-            }
-        };
-        Ok(CellUpdate {
-            output: std::mem::take(&mut state.output),
-            notifications: std::mem::take(&mut state.notifications),
-            status,
-        })
+        waiting.update()
     }
 
     /// Stops the script and its calls, and gives what is new. A script that ended before is not stopped: its end wins.
     ///
     /// # Errors
-    /// When somebody else waits, or the end was delivered before.
+    /// When the end was delivered before, or somebody else waits; the script is stopped all the same, and whoever waits gets
+    /// its end.
     pub async fn terminate(&self) -> Result<CellUpdate, WaitError> {
+        let waiting = Waiting::begin(&self.shared);
         {
             let mut state = self.shared.lock();
             if state.end.is_none() {
@@ -229,11 +255,11 @@ impl Cell {
         }
         // The run's own limits bound the wait: a few milliseconds for the VM, then the grace of its calls.
         self.until(|state| state.end.is_some()).await;
-        self.wait(Duration::ZERO).await
+        waiting?.update()
     }
 
-    /// Saves the script as soon as it waits, and ends the cell. Calls in flight are stopped; when the script is resumed they
-    /// are taken up by the host or reject as unknown.
+    /// Saves the script as soon as it waits, and ends the cell. Calls in flight are stopped. When the script is resumed they are
+    /// taken up by the host, or end as they confirmed they did, or reject as unknown; calls that had not started are made then.
     ///
     /// # Errors
     /// When the script ended first, or could not be saved.
@@ -296,6 +322,36 @@ impl Shared {
     }
 }
 
+impl State {
+    /// How much of what the script produced nobody has seen.
+    fn undelivered(&self) -> Undelivered {
+        Undelivered {
+            output: self.output.len(),
+            notifications: self.notifications.len(),
+            has_yielded: self.has_yielded,
+        }
+    }
+
+    fn take_over(&mut self, undelivered: Undelivered, saved: &Saved) {
+        self.output = saved.last_output(undelivered.output);
+        self.notifications = saved.last_notifications(undelivered.notifications);
+        self.has_yielded = undelivered.has_yielded;
+    }
+}
+
+/// Tells everybody of the end when the task is over, also when it panics or its runtime shuts down.
+struct Ending(Arc<Shared>);
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        self.0.lock().end.get_or_insert_with(|| {
+            let message = "The task that ran the script was ended before it, by a panic or by the end of its runtime";
+            CellEnd::Ended(Box::new(ScriptResult::not_run(ScriptError::new(ScriptErrorKind::Sandbox, message))))
+        });
+        self.0.changed.notify_waiters();
+    }
+}
+
 /// Marks that somebody waits, for as long as it lives.
 struct Waiting<'a>(&'a Shared);
 
@@ -311,134 +367,41 @@ impl<'a> Waiting<'a> {
         state.has_waiter = true;
         Ok(Self(shared))
     }
+
+    /// What is new.
+    fn update(self) -> Result<CellUpdate, WaitError> {
+        let mut state = self.0.lock();
+        state.has_yielded = false;
+        let status = match state.end.take() {
+            None => CellStatus::Running,
+            Some(CellEnd::Ended(result)) => {
+                state.end = Some(CellEnd::Delivered);
+                let was_stopped = result
+                    .outcome
+                    .as_ref()
+                    .is_err_and(|error| error.kind == ScriptErrorKind::Aborted);
+                // A script that ended by itself just before it was to be stopped has ended by itself.
+                if state.is_terminated && was_stopped {
+                    CellStatus::Terminated(result)
+                } else {
+                    CellStatus::Ended(result)
+                }
+            }
+            Some(end @ (CellEnd::Suspended(_) | CellEnd::Delivered)) => {
+                state.end = Some(end);
+                return Err(WaitError::Gone);
+            }
+        };
+        Ok(CellUpdate {
+            output: std::mem::take(&mut state.output),
+            notifications: std::mem::take(&mut state.notifications),
+            status,
+        })
+    }
 }
 
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
         self.0.lock().has_waiter = false;
-    }
-}
-
-/// What is saved beside the VM, version 1. Unknown fields are ignored.
-#[derive(Debug, Default, Serialize, Deserialize)]
-struct Saved {
-    wall_ms: u64,
-    output: Vec<SavedOutput>,
-    notifications: Vec<String>,
-    calls: Vec<SavedRecord>,
-    open_calls: Vec<SavedOpenCall>,
-}
-
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-enum SavedOutput {
-    Text { text: String },
-    Console { text: String },
-    Image { data: String, mime_type: String, detail: Option<String> },
-    Audio { data: String, mime_type: String },
-}
-
-#[derive(Debug, Serialize, Deserialize)]
-struct SavedRecord {
-    number: u32,
-    name: String,
-    arguments: String,
-    status: CallStatus,
-    duration_ms: Option<u64>,
-    error: Option<String>,
-}
-
-#[derive(Debug, Serialize, Deserialize)]
-struct SavedOpenCall {
-    id: u32,
-    record: Option<usize>,
-    arguments: Option<String>,
-}
-
-fn saved_bytes(run: &Run) -> Vec<u8> {
-    let milliseconds = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
-    let saved = Saved {
-        wall_ms: milliseconds(run.wall()),
-        output: run.collected.output.iter().map(SavedOutput::from).collect(),
-        notifications: run.collected.notifications.iter().map(ToString::to_string).collect(),
-        calls: run
-            .calls
-            .records
-            .iter()
-            .map(|record| SavedRecord {
-                number: record.number,
-                name: record.name.clone(),
-                arguments: record.arguments.clone(),
-                status: record.status,
-                duration_ms: record.duration.map(milliseconds),
-                error: record.error.clone(),
-            })
-            .collect(),
-        open_calls: run
-            .open_calls()
-            .into_iter()
-            .map(|call| SavedOpenCall {
-                id: call.id,
-                record: call.record,
-                arguments: call.arguments.map(JsonText::into_string),
-            })
-            .collect(),
-    };
-    // Plain data always serialises.
-    serde_json::to_vec(&saved).unwrap_or_default()
-}
-
-impl From<Saved> for SavedRun {
-    fn from(saved: Saved) -> Self {
-        Self {
-            wall: Duration::from_millis(saved.wall_ms),
-            output: saved.output.into_iter().map(Output::from).collect(),
-            notifications: saved.notifications.into_iter().map(JsString::from).collect(),
-            records: saved
-                .calls
-                .into_iter()
-                .map(|record| CallRecord {
-                    number: record.number,
-                    name: record.name,
-                    arguments: record.arguments,
-                    status: record.status,
-                    duration: record.duration_ms.map(Duration::from_millis),
-                    error: record.error,
-                })
-                .collect(),
-            open_calls: saved
-                .open_calls
-                .into_iter()
-                .map(|call| SavedCall {
-                    id: call.id,
-                    record: call.record,
-                    arguments: call.arguments.map(JsonText::new),
-                })
-                .collect(),
-        }
-    }
-}
-
-impl From<&Output> for SavedOutput {
-    fn from(output: &Output) -> Self {
-        match output {
-            Output::Text(text) => Self::Text { text: text.to_string() },
-            Output::Console(text) => Self::Console { text: text.to_string() },
-            Output::Image { data, mime_type, detail } => {
-                Self::Image { data: data.clone(), mime_type: mime_type.clone(), detail: detail.clone() }
-            }
-            Output::Audio { data, mime_type } => Self::Audio { data: data.clone(), mime_type: mime_type.clone() },
-        }
-    }
-}
-
-impl From<SavedOutput> for Output {
-    fn from(output: SavedOutput) -> Self {
-        match output {
-            SavedOutput::Text { text } => Self::Text(text.into()),
-            SavedOutput::Console { text } => Self::Console(text.into()),
-            SavedOutput::Image { data, mime_type, detail } => Self::Image { data, mime_type, detail },
-            SavedOutput::Audio { data, mime_type } => Self::Audio { data, mime_type },
-        }
     }
 }

@@ -9,7 +9,6 @@ use serde_json::{Value, json};
 use crate::catalog::describe_tool;
 use crate::host::CallEnd;
 
-
 /// The functions' names.
 pub(crate) const GLOBALS: [&str; 3] = ["searchTools", "describeTool", "describeNamespace"];
 /// Matches a search gives unless asked for another number.
@@ -19,16 +18,27 @@ const SEARCH_LIMIT_DEFAULT: usize = 8;
 pub(crate) struct Discovery {
     tools: Vec<Tool>,
     identifiers: BTreeMap<String, String>,
+    /// Where each tool stands, by name; looked up at every call.
+    indices: BTreeMap<String, usize>,
 }
 
 impl Discovery {
     pub(crate) fn new(tools: Vec<Tool>, identifiers: BTreeMap<String, String>) -> Self {
-        Self { tools, identifiers }
+        let indices = tools
+            .iter()
+            .enumerate()
+            .map(|(index, tool)| (tool.spec().name.clone(), index))
+            .collect();
+        Self {
+            tools,
+            identifiers,
+            indices,
+        }
     }
 
     /// A tool by its own name, with its identifier.
     pub(crate) fn tool(&self, name: &str) -> Option<(Tool, String)> {
-        let tool = self.tools.iter().find(|tool| tool.spec().name == name)?;
+        let tool = self.tools.get(*self.indices.get(name)?)?;
         Some((tool.clone(), self.identifier(tool).to_owned()))
     }
 
@@ -39,14 +49,17 @@ impl Discovery {
 
     /// Answers a call of one of the functions. `arguments` is the list of all arguments.
     pub(crate) fn answer(&self, function: &str, arguments: Option<&JsonText>) -> CallEnd {
-        let arguments = arguments.and_then(|json| json.parse().ok()).unwrap_or_default();
+        let arguments = arguments
+            .and_then(|json| json.parse().ok())
+            .unwrap_or_default();
         let argument = |index: usize| arguments.get(index).unwrap_or(&Value::Null);
         let answer = match function {
             "searchTools" => self.search(argument(0), argument(1)),
-            "describeTool" => name_argument("describeTool", argument(0)).map(|name| self.describe_tool(name)),
-            "describeNamespace" => {
-                name_argument("describeNamespace", argument(0)).map(|name| self.describe_namespace(name))
+            "describeTool" => {
+                name_argument("describeTool", argument(0)).map(|name| self.describe_tool(name))
             }
+            "describeNamespace" => name_argument("describeNamespace", argument(0))
+                .map(|name| self.describe_namespace(name)),
             _ => Err(format!("{function} does not exist")),
         };
         match answer {
@@ -57,12 +70,19 @@ impl Discovery {
 
     fn search(&self, query: &Value, options: &Value) -> Result<Option<Value>, String> {
         let usage = |what: &str| format!("searchTools(query, {{limit, namespace}}): {what}");
-        let query = query.as_str().ok_or_else(|| usage("the query must be a string"))?;
+        let query = query
+            .as_str()
+            .ok_or_else(|| usage("the query must be a string"))?;
         let limit = match options.get("limit") {
             None | Some(Value::Null) => SEARCH_LIMIT_DEFAULT,
             Some(limit) => limit
                 .as_u64()
-                .or_else(|| limit.as_f64().filter(|limit| limit.fract() == 0.0 && *limit >= 1.0).map(|limit| limit as u64))
+                .or_else(|| {
+                    limit
+                        .as_f64()
+                        .filter(|limit| limit.fract() == 0.0 && *limit >= 1.0)
+                        .map(|limit| limit as u64)
+                })
                 .filter(|limit| *limit >= 1)
                 .and_then(|limit| usize::try_from(limit).ok())
                 .ok_or_else(|| usage("the limit must be a positive integer"))?,
@@ -84,22 +104,37 @@ impl Discovery {
     }
 
     fn describe_tool(&self, name: &str) -> Option<Value> {
-        let by_name = self.tools.iter().find(|tool| tool.spec().name == name);
-        let tool = by_name.or_else(|| self.tools.iter().find(|tool| self.identifier(tool) == name))?;
-        Some(Value::String(describe_tool(tool.spec(), self.identifier(tool))))
+        let by_name = self
+            .indices
+            .get(name)
+            .and_then(|index| self.tools.get(*index));
+        let tool =
+            by_name.or_else(|| self.tools.iter().find(|tool| self.identifier(tool) == name))?;
+        Some(Value::String(describe_tool(
+            tool.spec(),
+            self.identifier(tool),
+        )))
     }
 
     fn describe_namespace(&self, name: &str) -> Option<Value> {
         let wanted = to_identifier(name);
         let is_wanted = |namespace: &Namespace| {
-            std::iter::once(&namespace.name).chain(&namespace.aliases).any(|known| to_identifier(known) == wanted)
+            std::iter::once(&namespace.name)
+                .chain(&namespace.aliases)
+                .any(|known| to_identifier(known) == wanted)
         };
-        let members: Vec<&Tool> =
-            self.tools.iter().filter(|tool| tool.spec().namespace.as_deref().is_some_and(is_wanted)).collect();
+        let members: Vec<&Tool> = self
+            .tools
+            .iter()
+            .filter(|tool| tool.spec().namespace.as_deref().is_some_and(is_wanted))
+            .collect();
         let namespace = members.first()?.spec().namespace.as_deref()?;
         let mut description = serde_json::Map::new();
         description.insert("name".into(), json!(namespace.name));
-        for (key, text) in [("description", &namespace.description), ("instructions", &namespace.instructions)] {
+        for (key, text) in [
+            ("description", &namespace.description),
+            ("instructions", &namespace.instructions),
+        ] {
             if let Some(text) = text {
                 description.insert(key.into(), json!(text));
             }
@@ -111,5 +146,7 @@ impl Discovery {
 }
 
 fn name_argument<'a>(function: &str, argument: &'a Value) -> Result<&'a str, String> {
-    argument.as_str().ok_or_else(|| format!("{function}(name): the name must be a string"))
+    argument
+        .as_str()
+        .ok_or_else(|| format!("{function}(name): the name must be a string"))
 }

@@ -1,19 +1,23 @@
 //! The `exec` tool: a script as an ordinary tool value.
 
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures_util::future::BoxFuture;
 use pirn_tool::{
-    CallContext, Effects, Exposure, Loadout, LoadoutChanges, LoadoutHook, Tool, ToolHandler, ToolResult, ToolSpec, Update,
+    CallContext, Effects, Exposure, Loadout, LoadoutChanges, LoadoutHook, Tool, ToolHandler,
+    ToolResult, ToolSpec, Update,
 };
 use pirn_vm::VmEngine;
 use serde_json::{Value, json};
 
 use crate::abort::Abort;
 use crate::catalog::{CatalogOptions, prepare_loadout};
-use crate::layout::{LayoutKind, LayoutOptions, OUTPUT_TOKENS_DEFAULT, OutputFolder, lay_out, status_name};
+use crate::layout::{
+    LayoutKind, LayoutOptions, OUTPUT_TOKENS_DEFAULT, OutputFolder, lay_out, status_name,
+};
 use crate::limits::ScriptLimits;
+use crate::models::{self, ModelHost};
 use crate::pipeline_host::PipelineHost;
 use crate::result::{CallRecord, ScriptResult};
 use crate::runner::Progress;
@@ -39,6 +43,8 @@ pub struct ExecTool {
     pub folder: Option<OutputFolder>,
     /// How the description and the catalog are made.
     pub catalog: CatalogOptions,
+    /// Answers `models.*`; without it scripts do not have these globals.
+    pub models: Option<Arc<dyn ModelHost>>,
 }
 
 impl ExecTool {
@@ -51,6 +57,7 @@ impl ExecTool {
             layout: LayoutKind::default(),
             folder: None,
             catalog: CatalogOptions::default(),
+            models: None,
         }
     }
 
@@ -82,23 +89,42 @@ impl ExecTool {
             Err(error) => return ToolResult::error(error.to_string()),
         };
         let own_name = self.catalog.exec_tool_name.clone();
-        let environment = PipelineHost::environment(&pipeline, &context, &[&own_name]);
+        let mut environment = PipelineHost::environment(&pipeline, &context, &[&own_name]);
+        if let Some(models) = self.models {
+            environment = environment.with_models(models);
+        }
         let snapshot = self.store.snapshot();
-        let script = Script { store: snapshot.values.clone(), ..Script::new(source.code) };
+        let script = Script {
+            store: snapshot.values.clone(),
+            ..Script::new(source.code)
+        };
         let mut limits = self.limits;
         if let Some(timeout_ms) = source.options.timeout_ms {
             limits.wall = limits.wall.min(Duration::from_millis(timeout_ms));
         }
         let rows = Rows::new(&context);
-        let options =
-            RunOptions { limits, abort: Abort::on(&context.cancel), progress: Some(rows.sink()) };
+        let options = RunOptions {
+            limits,
+            abort: Abort::on(&context.cancel),
+            progress: Some(rows.sink()),
+        };
         let result = run_script(&self.engine, &script, &environment, options).await;
         let commit = self.store.commit(&snapshot, &result.store_writes);
         let mut notes = source.notes;
         notes.extend(store_notes(&commit));
+        // Nobody else delivers them: this tool answers once, at the end.
+        notes.extend(
+            result
+                .notifications
+                .iter()
+                .map(|message| format!("notify(): {message}")),
+        );
         let layout = LayoutOptions {
             kind: self.layout,
-            output_tokens_max: source.options.max_output_tokens.unwrap_or(OUTPUT_TOKENS_DEFAULT),
+            output_tokens_max: source
+                .options
+                .max_output_tokens
+                .unwrap_or(OUTPUT_TOKENS_DEFAULT),
             folder: self.folder,
             notes,
         };
@@ -106,7 +132,12 @@ impl ExecTool {
         ToolResult {
             content: laid_out.content,
             is_error: !result.is_ok(),
-            details: Some(details(&context, &result, &commit, laid_out.full_output_path.as_deref())),
+            details: Some(details(
+                &context,
+                &result,
+                &commit,
+                laid_out.full_output_path.as_deref(),
+            )),
             ..ToolResult::default()
         }
     }
@@ -114,7 +145,11 @@ impl ExecTool {
 
 impl ToolHandler for ExecTool {
     fn call(&self, arguments: Value, context: CallContext) -> BoxFuture<'static, ToolResult> {
-        let code = arguments.get("code").and_then(Value::as_str).unwrap_or_default().to_owned();
+        let code = arguments
+            .get("code")
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .to_owned();
         Box::pin(self.clone().run(code, context))
     }
 
@@ -129,7 +164,14 @@ impl ToolHandler for ExecTool {
 
 impl LoadoutHook for ExecTool {
     fn prepare_loadout(&self, loadout: &Loadout) -> LoadoutChanges {
-        prepare_loadout(loadout, &self.catalog)
+        let mut catalog = self.catalog.clone();
+        if self.models.is_some() {
+            let lines = models::GLOBALS
+                .iter()
+                .map(|(name, form, meaning)| (format!("{name}{form}"), (*meaning).to_owned()));
+            catalog.extra_globals.extend(lines);
+        }
+        prepare_loadout(loadout, &catalog)
     }
 }
 
@@ -143,7 +185,10 @@ pub fn store_notes(commit: &StoreCommit) -> Vec<String> {
         ));
     }
     if !commit.refused.is_empty() {
-        notes.push(format!("{} not stored: the store is full; delete keys first", commit.refused.join(", ")));
+        notes.push(format!(
+            "{} not stored: the store is full (delete keys first) or the value is nested too deep",
+            commit.refused.join(", ")
+        ));
     }
     notes
 }
@@ -171,28 +216,52 @@ fn details(
     commit: &StoreCommit,
     full_output_path: Option<&std::path::Path>,
 ) -> Value {
-    let rows: Vec<Value> = result.calls.iter().map(|record| row(&context.call_id, record)).collect();
+    let rows: Vec<Value> = result
+        .calls
+        .iter()
+        .map(|record| row(&context.call_id, record))
+        .collect();
     let mut details = json!({"calls": rows});
     if let Some(path) = full_output_path {
         details["fullOutputPath"] = json!(path.to_string_lossy());
     }
     if !commit.is_empty() {
-        let set: serde_json::Map<String, Value> =
-            commit.set.iter().map(|(key, value)| (key.clone(), value.parse().unwrap_or_default())).collect();
+        let set: serde_json::Map<String, Value> = commit
+            .set
+            .iter()
+            .map(|(key, value)| (key.clone(), value.parse().unwrap_or_default()))
+            .collect();
         details["store"] = json!({"set": set, "delete": commit.deleted});
     }
     details
 }
 
+/// Rows that an update carries at most: the latest ones.
+const UPDATE_ROWS_MAX: usize = 256;
+/// Updates sent without delay; a script that makes more calls is shown in intervals, since each update carries all its rows.
+const UPDATES_AT_ONCE_MAX: u32 = 256;
+/// The interval, for a person's eye.
+const UPDATE_INTERVAL: Duration = Duration::from_millis(100);
+
 /// Keeps the rows of a running script and reports them at each change.
 struct Rows {
     context: CallContext,
-    rows: Mutex<Vec<Value>>,
+    state: Mutex<RowsState>,
+}
+
+#[derive(Default)]
+struct RowsState {
+    rows: Vec<Value>,
+    updates: u32,
+    updated_at: Option<Instant>,
 }
 
 impl Rows {
     fn new(context: &CallContext) -> Arc<Self> {
-        Arc::new(Self { context: context.clone(), rows: Mutex::default() })
+        Arc::new(Self {
+            context: context.clone(),
+            state: Mutex::default(),
+        })
     }
 
     fn sink(self: &Arc<Self>) -> crate::runner::ProgressSink {
@@ -201,23 +270,49 @@ impl Rows {
             if !rows.context.wants_updates() {
                 return;
             }
+            let mut state = rows.state.lock().unwrap_or_else(PoisonError::into_inner);
             match progress {
                 Progress::Started => {}
-                Progress::CallStarted(record) | Progress::CallEnded(record) => rows.put(record),
+                Progress::CallStarted(record) | Progress::CallEnded(record) => {
+                    state.put(record.number, row(&rows.context.call_id, record));
+                }
                 Progress::Output(_) | Progress::Notified(_) | Progress::Yielded => return,
             }
-            let shown = rows.rows.lock().unwrap_or_else(PoisonError::into_inner).clone();
-            rows.context.update(Update { text: String::new(), details: Some(json!({"calls": shown})) });
+            let details = state.is_due().then(|| json!({"calls": state.latest()}));
+            drop(state);
+            if details.is_some() {
+                rows.context.update(Update {
+                    text: String::new(),
+                    details,
+                });
+            }
         })
     }
+}
 
-    fn put(&self, record: &CallRecord) {
-        let mut rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
-        let index = record.number.saturating_sub(1) as usize;
-        let row = row(&self.context.call_id, record);
-        match rows.get_mut(index) {
+impl RowsState {
+    fn put(&mut self, number: u32, row: Value) {
+        match self.rows.get_mut(number.saturating_sub(1) as usize) {
             Some(known) => *known = row,
-            None => rows.push(row),
+            None => self.rows.push(row),
         }
+    }
+
+    fn is_due(&mut self) -> bool {
+        let is_soon = self
+            .updated_at
+            .is_some_and(|at| at.elapsed() < UPDATE_INTERVAL);
+        if self.updates >= UPDATES_AT_ONCE_MAX && is_soon {
+            return false;
+        }
+        self.updates = self.updates.saturating_add(1);
+        self.updated_at = Some(Instant::now());
+        true
+    }
+
+    fn latest(&self) -> &[Value] {
+        self.rows
+            .get(self.rows.len().saturating_sub(UPDATE_ROWS_MAX)..)
+            .unwrap_or_default()
     }
 }

@@ -36,7 +36,10 @@ pub struct CallEnd {
 impl CallEnd {
     /// A call that succeeded; `None` is `undefined`.
     pub fn ok(value: Option<JsonText>) -> Self {
-        Self { settlement: Settlement::Resolved(value), status: CallStatus::Ok }
+        Self {
+            settlement: Settlement::Resolved(value),
+            status: CallStatus::Ok,
+        }
     }
 
     /// A call that failed with a message.
@@ -50,7 +53,12 @@ impl CallEnd {
     }
 
     fn rejected(message: impl Into<String>, status: CallStatus) -> Self {
-        let settlement = Settlement::Rejected { message: message.into(), tool: None, call_id: None, kind: None };
+        let settlement = Settlement::Rejected {
+            message: message.into(),
+            tool: None,
+            call_id: None,
+            kind: None,
+        };
         Self { settlement, status }
     }
 }
@@ -63,6 +71,11 @@ pub trait ScriptHost: Send + Sync + 'static {
     /// Takes up a call that was open when the script was saved. `None`, the default, rejects it as unknown: nothing is ever
     /// repeated.
     fn resume_call(&self, _call: HostCall) -> Option<BoxFuture<'static, CallEnd>> {
+        None
+    }
+
+    /// The id of the tool call with this number, for `error.callId`; `None`, the default, for hosts without ids.
+    fn call_id(&self, _number: u32) -> Option<String> {
         None
     }
 }
@@ -91,18 +104,102 @@ pub enum EnvironmentError {
     /// The name is not an identifier, or has more than one dot.
     #[error("`{0}` cannot be a global: it must be an identifier, or two joined by one dot")]
     Malformed(String),
-    /// The name belongs to the script contract.
-    #[error("`{0}` cannot be a global: the name belongs to the script contract")]
+    /// The name belongs to the script contract or to JavaScript.
+    #[error("`{0}` cannot be a global: the name belongs to the script contract or to JavaScript")]
     Reserved(String),
     /// The name is used twice, or as a global and as a namespace.
     #[error("`{0}` is given to two globals, or to a global and a namespace")]
     Duplicate(String),
 }
 
-/// Names that scripts already have.
-const RESERVED: [&str; 17] = [
-    "ALL_TOOLS", "audio", "clearTimeout", "console", "exit", "globalThis", "image", "load", "models", "notify",
-    "setTimeout", "store", "text", "tools", "yield_control", "undefined", "eval",
+/// Names that scripts already have: the contract's, and the built-ins, which are frozen.
+const RESERVED: &[&str] = &[
+    "ALL_TOOLS",
+    "audio",
+    "clearTimeout",
+    "console",
+    "exit",
+    "image",
+    "load",
+    "models",
+    "notify",
+    "setTimeout",
+    "store",
+    "text",
+    "tools",
+    "yield_control",
+    "AggregateError",
+    "Array",
+    "ArrayBuffer",
+    "AsyncDisposableStack",
+    "BigInt",
+    "BigInt64Array",
+    "BigUint64Array",
+    "Boolean",
+    "DOMException",
+    "DataView",
+    "Date",
+    "DisposableStack",
+    "Error",
+    "EvalError",
+    "FinalizationRegistry",
+    "Float16Array",
+    "Float32Array",
+    "Float64Array",
+    "Function",
+    "Infinity",
+    "Int16Array",
+    "Int32Array",
+    "Int8Array",
+    "InternalError",
+    "Iterator",
+    "JSON",
+    "Map",
+    "Math",
+    "NaN",
+    "Number",
+    "Object",
+    "Promise",
+    "Proxy",
+    "RangeError",
+    "ReferenceError",
+    "Reflect",
+    "RegExp",
+    "Set",
+    "String",
+    "SuppressedError",
+    "Symbol",
+    "SyntaxError",
+    "TextDecoder",
+    "TextEncoder",
+    "TypeError",
+    "URIError",
+    "Uint16Array",
+    "Uint32Array",
+    "Uint8Array",
+    "Uint8ClampedArray",
+    "WeakMap",
+    "WeakRef",
+    "WeakSet",
+    "atob",
+    "btoa",
+    "decodeURI",
+    "decodeURIComponent",
+    "encodeURI",
+    "encodeURIComponent",
+    "escape",
+    "eval",
+    "globalThis",
+    "isFinite",
+    "isNaN",
+    "navigator",
+    "parseFloat",
+    "parseInt",
+    "performance",
+    "queueMicrotask",
+    "structuredClone",
+    "undefined",
+    "unescape",
 ];
 
 impl Environment {
@@ -123,15 +220,31 @@ impl Environment {
             .map(|(name, description)| {
                 let identifier = to_identifier(&name);
                 let is_free = taken.insert(identifier.clone());
-                ToolBinding { name, identifier: is_free.then_some(identifier), description }
+                ToolBinding {
+                    name,
+                    identifier: is_free.then_some(identifier),
+                    description,
+                }
             })
             .collect();
-        Ok(Self { tools, globals: globals.into(), host })
+        Ok(Self {
+            tools,
+            globals: globals.into(),
+            host,
+        })
     }
 
     /// Surroundings whose tools have been given identifiers already.
-    pub(crate) fn with_bindings(tools: Vec<ToolBinding>, globals: Vec<GlobalBinding>, host: Arc<dyn ScriptHost>) -> Self {
-        Self { tools: tools.into(), globals: globals.into(), host }
+    pub(crate) fn with_bindings(
+        tools: Vec<ToolBinding>,
+        globals: Vec<GlobalBinding>,
+        host: Arc<dyn ScriptHost>,
+    ) -> Self {
+        Self {
+            tools: tools.into(),
+            globals: globals.into(),
+            host,
+        }
     }
 }
 
@@ -143,7 +256,10 @@ fn check_globals(globals: &[GlobalBinding]) -> Result<(), EnvironmentError> {
         let first = parts.next().unwrap_or_default();
         let member = parts.next();
         let is_identifier = |part: &str| to_identifier(part) == part && !part.is_empty();
-        if parts.next().is_some() || !is_identifier(first) || member.is_some_and(|member| !is_identifier(member)) {
+        if parts.next().is_some()
+            || !is_identifier(first)
+            || member.is_some_and(|member| !is_identifier(member))
+        {
             return Err(EnvironmentError::Malformed(name.clone()));
         }
         if RESERVED.contains(&first) {
@@ -164,10 +280,16 @@ fn check_globals(globals: &[GlobalBinding]) -> Result<(), EnvironmentError> {
 
 /// A global that gets its first argument.
 pub fn global(name: impl Into<String>) -> GlobalBinding {
-    GlobalBinding { name: name.into(), arguments: GlobalArguments::First }
+    GlobalBinding {
+        name: name.into(),
+        arguments: GlobalArguments::First,
+    }
 }
 
 /// A global that gets all its arguments as a list.
 pub fn spread_global(name: impl Into<String>) -> GlobalBinding {
-    GlobalBinding { name: name.into(), arguments: GlobalArguments::Spread }
+    GlobalBinding {
+        name: name.into(),
+        arguments: GlobalArguments::Spread,
+    }
 }

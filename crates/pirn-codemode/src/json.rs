@@ -9,7 +9,8 @@ use crate::result::ScriptResult;
 impl ScriptResult {
     /// The library result: `ok`, `value` or `error`, `output`, `calls`, `storeWrites`, `notifications`, `wallMs`, `cpuMs`.
     pub fn to_json(&self) -> Value {
-        let milliseconds = |time: std::time::Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+        let milliseconds =
+            |time: std::time::Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
         let mut object = Map::new();
         object.insert("ok".into(), json!(self.is_ok()));
         match &self.outcome {
@@ -47,7 +48,12 @@ impl ScriptResult {
         let mut set = Map::new();
         let mut deleted = Vec::new();
         for write in &self.store_writes {
-            let key = write.key.parse().ok().and_then(|key| key.as_str().map(str::to_owned)).unwrap_or_default();
+            let key = write
+                .key
+                .parse()
+                .ok()
+                .and_then(|key| key.as_str().map(str::to_owned))
+                .unwrap_or_default();
             match &write.value {
                 Some(value) => {
                     set.insert(key, value_of(value));
@@ -56,7 +62,8 @@ impl ScriptResult {
             }
         }
         object.insert("storeWrites".into(), json!({"set": set, "delete": deleted}));
-        let notifications: Vec<String> = self.notifications.iter().map(ToString::to_string).collect();
+        let notifications: Vec<String> =
+            self.notifications.iter().map(ToString::to_string).collect();
         object.insert("notifications".into(), json!(notifications));
         object.insert("wallMs".into(), json!(milliseconds(self.wall)));
         object.insert("cpuMs".into(), json!(milliseconds(self.cpu)));
@@ -66,19 +73,31 @@ impl ScriptResult {
 
 /// A value; one that is nested too deep to be parsed is given as its text.
 fn value_of(value: &JsonText) -> Value {
-    value.parse().unwrap_or_else(|_| Value::String(value.as_str().to_owned()))
+    value
+        .parse()
+        .unwrap_or_else(|_| Value::String(value.as_str().to_owned()))
 }
 
 fn output_of(output: &Output) -> Value {
     match output {
         Output::Text(text) => json!({"type": "text", "text": text.to_string()}),
         Output::Console(text) => json!({"type": "text", "text": text.to_string(), "console": true}),
-        Output::Image { data, mime_type, detail: None } => {
+        Output::Image {
+            data,
+            mime_type,
+            detail: None,
+        } => {
             json!({"type": "image", "mimeType": mime_type, "data": data})
         }
-        Output::Image { data, mime_type, detail: Some(detail) } => {
+        Output::Image {
+            data,
+            mime_type,
+            detail: Some(detail),
+        } => {
             json!({"type": "image", "mimeType": mime_type, "data": data, "detail": detail})
         }
-        Output::Audio { data, mime_type } => json!({"type": "audio", "mimeType": mime_type, "data": data}),
+        Output::Audio { data, mime_type } => {
+            json!({"type": "audio", "mimeType": mime_type, "data": data})
+        }
     }
 }

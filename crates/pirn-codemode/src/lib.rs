@@ -35,6 +35,7 @@ mod javascript;
 mod json;
 mod layout;
 mod limits;
+mod models;
 mod pipeline_host;
 mod result;
 mod runner;
@@ -58,9 +59,13 @@ pub use host::{
 };
 pub use layout::{
     LaidOut, LayoutKind, LayoutOptions, OUTPUT_TOKENS_DEFAULT, OutputFolder, ScriptState, header,
-    lay_out, status_name,
+    lay_out, lay_out_update, status_name,
 };
 pub use limits::ScriptLimits;
+pub use models::{
+    Availability, ClassifyRequest, ImageRequest, ModelAnswer, ModelEntry, ModelHost, ModelQuery,
+    ModelRef, ModelStop, ModelType,
+};
 pub use pipeline_host::PipelineHost;
 pub use result::{CallRecord, ScriptError, ScriptErrorKind, ScriptResult};
 pub use runner::{Progress, ProgressSink};

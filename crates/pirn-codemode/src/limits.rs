@@ -7,6 +7,8 @@ use std::time::Duration;
 pub struct ScriptLimits {
     /// Limits inside the VM: memory, stack, processor time, output, store.
     pub vm: pirn_vm::Limits,
+    /// Bytes of source.
+    pub source_bytes_max: usize,
     /// Time from start to end, waiting included.
     pub wall: Duration,
     /// Calls that run at the same time; more wait in order.
@@ -23,6 +25,7 @@ impl Default for ScriptLimits {
     fn default() -> Self {
         Self {
             vm: pirn_vm::Limits::default(),
+            source_bytes_max: 1 << 20,
             wall: Duration::from_secs(30 * 60),
             calls_in_flight_max: 64,
             calls_max: 4_096,

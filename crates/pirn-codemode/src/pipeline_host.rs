@@ -4,13 +4,18 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use pirn_tool::{CallContext, CallOutcome, CallStatus, FailureKind, Pipeline, Tool, tool_identifiers};
+use pirn_tool::{
+    CallContext, CallOutcome, CallStatus, FailureKind, Pipeline, Tool, tool_identifiers,
+};
 use pirn_vm::{CallTarget, JsonText, Settlement, ToolBinding};
 use serde_json::Value;
 
 use crate::catalog::describe_tool;
 use crate::discovery::{self, Discovery};
 use crate::host::{CallEnd, Environment, HostCall, ScriptHost, spread_global};
+
+/// Levels of an argument that no pipeline takes.
+const ARGUMENT_DEPTH_REFUSED: usize = 512;
 
 /// Gives scripts the callable tools of a pipeline, and the discovery functions over them.
 pub struct PipelineHost {
@@ -21,14 +26,21 @@ pub struct PipelineHost {
 
 impl std::fmt::Debug for PipelineHost {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("PipelineHost").field("context", &self.context).finish_non_exhaustive()
+        formatter
+            .debug_struct("PipelineHost")
+            .field("context", &self.context)
+            .finish_non_exhaustive()
     }
 }
 
 impl PipelineHost {
     /// The surroundings of a script that runs on behalf of the call `context` belongs to. Tools named in `without` are left out;
     /// the tool that runs the script is one of them, so that scripts cannot start scripts.
-    pub fn environment(pipeline: &Pipeline, context: &CallContext, without: &[&str]) -> Environment {
+    pub fn environment(
+        pipeline: &Pipeline,
+        context: &CallContext,
+        without: &[&str],
+    ) -> Environment {
         let tools: Vec<Tool> = pipeline
             .registry()
             .callable()
@@ -48,13 +60,23 @@ impl PipelineHost {
                 ToolBinding {
                     name: spec.name.clone(),
                     identifier: identifiers.get(&spec.name).cloned(),
-                    description: describe_tool(spec, identifiers.get(&spec.name).unwrap_or(&spec.name)),
+                    description: describe_tool(
+                        spec,
+                        identifiers.get(&spec.name).unwrap_or(&spec.name),
+                    ),
                 }
             })
             .collect();
         let discovery = Discovery::new(tools, identifiers);
-        let host = Self { pipeline: pipeline.clone(), context: context.clone(), discovery };
-        let globals = discovery::GLOBALS.iter().map(|name| spread_global(*name)).collect();
+        let host = Self {
+            pipeline: pipeline.clone(),
+            context: context.clone(),
+            discovery,
+        };
+        let globals = discovery::GLOBALS
+            .iter()
+            .map(|name| spread_global(*name))
+            .collect();
         Environment::with_bindings(bindings, globals, Arc::new(host))
     }
 }
@@ -68,17 +90,24 @@ impl ScriptHost for PipelineHost {
         let arguments = match call.arguments.as_ref().map(JsonText::parse) {
             None => Value::Null,
             Some(Ok(value)) => value,
-            Some(Err(error)) => {
-                let end = CallEnd::error(format!("{}: the argument is not usable as JSON ({error})", call.name));
-                return Box::pin(std::future::ready(end));
+            // The only JSON of a script that cannot be parsed is too deep; the pipeline says so and keeps the receipt.
+            Some(Err(_)) => {
+                (0..ARGUMENT_DEPTH_REFUSED).fold(Value::Null, |inner, _| Value::Array(vec![inner]))
             }
         };
         let (pipeline, context) = (self.pipeline.clone(), self.context.clone());
         let tool = self.discovery.tool(&call.name);
         Box::pin(async move {
-            let outcome = pipeline.call_nested_with(&context, &call.name, arguments, call.cancel).await;
+            let number = u64::from(call.number);
+            let outcome = pipeline
+                .call_nested_numbered(&context, number, &call.name, arguments, call.cancel)
+                .await;
             script_end(outcome, tool.as_ref())
         })
+    }
+
+    fn call_id(&self, number: u32) -> Option<String> {
+        Some(format!("{}/{number}", self.context.call_id))
     }
 }
 
@@ -87,22 +116,33 @@ fn script_end(outcome: CallOutcome, tool: Option<&(Tool, String)>) -> CallEnd {
     let status = outcome.status;
     let has_schema = tool.is_some_and(|(tool, _)| tool.spec().output_schema.is_some());
     let confirmed = status != CallStatus::Unknown;
-    let came_from_tool = outcome.failure.is_none_or(|failure| failure == FailureKind::Failed);
+    let came_from_tool = outcome
+        .failure
+        .is_none_or(|failure| failure == FailureKind::Failed);
     // Also of a failed call: its data says more than an error would.
     if has_schema
         && came_from_tool
         && confirmed
         && let Some(structured) = &outcome.result.structured
     {
-        return CallEnd { settlement: Settlement::Resolved(Some(JsonText::from_value(structured))), status };
+        return CallEnd {
+            settlement: Settlement::Resolved(Some(JsonText::from_value(structured))),
+            status,
+        };
     }
     let text = outcome.result.joined_text();
     let Some(failure) = outcome.failure else {
         let value = JsonText::from_value(&Value::String(text));
-        return CallEnd { settlement: Settlement::Resolved(Some(value)), status };
+        return CallEnd {
+            settlement: Settlement::Resolved(Some(value)),
+            status,
+        };
     };
-    let mut message =
-        if text.is_empty() { format!("Tool \"{}\" failed", outcome.tool_name) } else { text };
+    let mut message = if text.is_empty() {
+        format!("Tool \"{}\" failed", outcome.tool_name)
+    } else {
+        text
+    };
     if failure == FailureKind::InvalidArguments
         && let Some((tool, identifier)) = tool
     {

@@ -61,14 +61,23 @@ pub struct ScriptError {
 
 impl ScriptError {
     pub(crate) fn new(kind: ScriptErrorKind, message: impl Into<JsString>) -> Self {
-        Self { kind, name: None, message: message.into(), stack: None, hint: None }
+        Self {
+            kind,
+            name: None,
+            message: message.into(),
+            stack: None,
+            hint: None,
+        }
     }
 
     /// The line and column of the innermost frame in the script called `file_name`, both from 1.
     pub fn location(&self, file_name: &str) -> Option<(u32, u32)> {
         let stack = self.stack.as_deref()?;
         stack.match_indices(file_name).find_map(|(at, _)| {
-            let mut numbers = stack.get(at + file_name.len()..)?.strip_prefix(':')?.splitn(2, ':');
+            let mut numbers = stack
+                .get(at + file_name.len()..)?
+                .strip_prefix(':')?
+                .splitn(2, ':');
             let line = leading_number(numbers.next()?)?;
             let column = numbers.next().and_then(leading_number).unwrap_or(1);
             Some((line, column))
@@ -77,7 +86,10 @@ impl ScriptError {
 }
 
 fn leading_number(text: &str) -> Option<u32> {
-    text.split(|character: char| !character.is_ascii_digit()).next()?.parse().ok()
+    text.split(|character: char| !character.is_ascii_digit())
+        .next()?
+        .parse()
+        .ok()
 }
 
 /// Kinds of [`ScriptError`].

@@ -8,7 +8,7 @@ use crate::host::Environment;
 use crate::limits::ScriptLimits;
 use crate::result::{ScriptError, ScriptErrorKind, ScriptResult};
 use crate::runner::{Pause, ProgressSink, Run};
-use crate::typescript::{SyntaxError, strip_types};
+use crate::typescript::{SyntaxError, import_advice, strip_types};
 
 /// The name that stack frames carry unless a script has a file of its own.
 pub const DEFAULT_FILE_NAME: &str = "codemode.js";
@@ -27,7 +27,11 @@ pub struct Script {
 impl Script {
     /// A script with an empty store.
     pub fn new(code: impl Into<String>) -> Self {
-        Self { code: code.into(), file_name: DEFAULT_FILE_NAME.to_owned(), store: Vec::new() }
+        Self {
+            code: code.into(),
+            file_name: DEFAULT_FILE_NAME.to_owned(),
+            store: Vec::new(),
+        }
     }
 }
 
@@ -44,7 +48,10 @@ pub struct RunOptions {
 
 impl std::fmt::Debug for RunOptions {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("RunOptions").field("limits", &self.limits).finish_non_exhaustive()
+        formatter
+            .debug_struct("RunOptions")
+            .field("limits", &self.limits)
+            .finish_non_exhaustive()
     }
 }
 
@@ -85,7 +92,9 @@ pub async fn run_script(
     match run.run(&CancellationToken::new()).await {
         Pause::Ended(result) => with_hints(result, environment),
         // Nobody holds the token.
-        Pause::Suspended => ScriptResult::not_run(ScriptError::new(ScriptErrorKind::Sandbox, "suspended")),
+        Pause::Suspended => {
+            ScriptResult::not_run(ScriptError::new(ScriptErrorKind::Sandbox, "suspended"))
+        }
     }
 }
 
@@ -97,10 +106,22 @@ pub(crate) fn prepare(
     options: RunOptions,
 ) -> Result<Run, ScriptError> {
     if options.abort.is_aborted() {
-        return Err(ScriptError::new(ScriptErrorKind::Aborted, options.abort.reason()));
+        return Err(ScriptError::new(
+            ScriptErrorKind::Aborted,
+            options.abort.reason(),
+        ));
     }
-    let source = strip_types(&script.code).map_err(|error| syntax_error(&error, &script.file_name))?;
-    let sandbox = |error: pirn_vm::Error| ScriptError::new(ScriptErrorKind::Sandbox, error.to_string());
+    let (bytes, bytes_max) = (script.code.len(), options.limits.source_bytes_max);
+    if bytes > bytes_max {
+        let message = format!(
+            "The script has {bytes} bytes, the limit is {bytes_max}; keep data in files and read it with tools"
+        );
+        return Err(ScriptError::new(ScriptErrorKind::Script, message));
+    }
+    let source =
+        strip_types(&script.code).map_err(|error| syntax_error(&error, &script.file_name))?;
+    let sandbox =
+        |error: pirn_vm::Error| ScriptError::new(ScriptErrorKind::Sandbox, error.to_string());
     let mut vm = Vm::new(engine, options.limits.vm).map_err(sandbox)?;
     let program = Program {
         source: source.code,
@@ -110,7 +131,13 @@ pub(crate) fn prepare(
         store: script.store.clone(),
     };
     vm.start(&program).map_err(sandbox)?;
-    Ok(Run::new(vm, environment.clone(), options.limits, options.abort, options.progress))
+    Ok(Run::new(
+        vm,
+        environment.clone(),
+        options.limits,
+        options.abort,
+        options.progress,
+    ))
 }
 
 fn syntax_error(error: &SyntaxError, file_name: &str) -> ScriptError {
@@ -129,14 +156,31 @@ fn syntax_error(error: &SyntaxError, file_name: &str) -> ScriptError {
 const GLOBALS: &str = "tools, ALL_TOOLS, text, image, audio, console, exit, store, load, notify, yield_control, \
                        setTimeout, clearTimeout and the built-ins of JavaScript";
 
+/// How the engine's refusal of a dynamic import begins; the specifier follows, in quotes.
+const IMPORT_REFUSED: &str = "cannot import \"";
+
 /// Adds what an error of the engine does not say.
 pub(crate) fn with_hints(mut result: ScriptResult, environment: &Environment) -> ScriptResult {
-    if let Err(error) = &mut result.outcome
-        && error.name.as_deref() == Some("ReferenceError")
-        && error.message.as_str().is_some_and(|message| message.ends_with("is not defined"))
-    {
-        let own: String = environment.globals.iter().map(|global| format!("{}, ", global.name)).collect();
-        error.hint = Some(format!("Scripts have {own}{GLOBALS}; there is no fetch, process, require or file system."));
+    if let Err(error) = &mut result.outcome {
+        error.hint = hint(error, environment);
     }
     result
+}
+
+fn hint(error: &ScriptError, environment: &Environment) -> Option<String> {
+    let message = error.message.as_str()?;
+    if let Some(rest) = message.strip_prefix(IMPORT_REFUSED) {
+        return Some(import_advice(rest.split('"').next()?));
+    }
+    if error.name.as_deref() != Some("ReferenceError") || !message.ends_with("is not defined") {
+        return None;
+    }
+    let own: String = environment
+        .globals
+        .iter()
+        .map(|global| format!("{}, ", global.name))
+        .collect();
+    Some(format!(
+        "Scripts have {own}{GLOBALS}; there is no fetch, process, require or file system."
+    ))
 }

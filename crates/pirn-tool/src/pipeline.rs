@@ -264,6 +264,25 @@ impl Pipeline {
         Box::pin(self.run(request, Some(parent.call_id.clone()), nesting)).await
     }
 
+    /// Like [`Pipeline::call_nested_with`], for a caller that numbers its calls itself: the id is `<parent>/<number>`. Later
+    /// calls without a number go on after the highest.
+    pub async fn call_nested_numbered(
+        &self,
+        parent: &CallContext,
+        number: u64,
+        name: &str,
+        arguments: Value,
+        cancel: CancellationToken,
+    ) -> CallOutcome {
+        parent.nesting.next.fetch_max(number, Ordering::Relaxed);
+        let request = Self::numbered_request(parent, number, name, arguments, cancel);
+        let nesting = Nesting {
+            caller_cancel: Some(parent.cancel.clone()),
+            ..parent.nesting.nested()
+        };
+        Box::pin(self.run(request, Some(parent.call_id.clone()), nesting)).await
+    }
+
     fn nested_request(
         parent: &CallContext,
         name: &str,
@@ -271,6 +290,16 @@ impl Pipeline {
         cancel: CancellationToken,
     ) -> CallRequest {
         let number = parent.nesting.next.fetch_add(1, Ordering::Relaxed) + 1;
+        Self::numbered_request(parent, number, name, arguments, cancel)
+    }
+
+    fn numbered_request(
+        parent: &CallContext,
+        number: u64,
+        name: &str,
+        arguments: Value,
+        cancel: CancellationToken,
+    ) -> CallRequest {
         CallRequest {
             call_id: format!("{}/{number}", parent.call_id),
             tool_name: name.to_owned(),

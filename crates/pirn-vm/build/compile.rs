@@ -12,11 +12,11 @@ use sha2::{Digest as _, Sha256};
 /// The package whose `quickjs/` folder holds the C sources.
 const SOURCES_PACKAGE: &str = "rquickjs-sys";
 const SOURCES_VERSION: &str = "0.14.0";
-/// The version of the PyPI package `ziglang` that makes the recorded artifact; other compilers work, but give other bytes.
+/// The version of the `PyPI` package `ziglang` that makes the recorded artifact; other compilers work, but give other bytes.
 pub(crate) const ZIG_VERSION: &str = "0.15.2";
 
 /// The places where the engine's source is changed. Each must match exactly once, so that an update cannot pass unnoticed.
-const EDITS: [(&str, &str, &str); 7] = [
+const EDITS: [(&str, &str, &str); 11] = [
     (
         "the stack check is switched off for WASI (runtime)",
         "#ifdef __wasi__\n    rt->stack_size = 0;\n#endif\n",
@@ -48,6 +48,26 @@ const EDITS: [(&str, &str, &str); 7] = [
         "        line = options->line_num;\n",
     ),
     (
+        "an interrupted loop is reported where it is, not before it (goto)",
+        "        CASE(OP_goto):\n            pc += (int32_t)get_u32(pc);\n            if (unlikely(js_poll_interrupts(ctx)))\n                goto exception;\n",
+        "        CASE(OP_goto):\n            if (unlikely(js_poll_interrupts(ctx)))\n                goto exception;\n            pc += (int32_t)get_u32(pc);\n",
+    ),
+    (
+        "an interrupted loop is reported where it is, not before it (goto16)",
+        "        CASE(OP_goto16):\n            pc += (int16_t)get_u16(pc);\n            if (unlikely(js_poll_interrupts(ctx)))\n                goto exception;\n",
+        "        CASE(OP_goto16):\n            if (unlikely(js_poll_interrupts(ctx)))\n                goto exception;\n            pc += (int16_t)get_u16(pc);\n",
+    ),
+    (
+        "an interrupted loop is reported where it is, not before it (goto8)",
+        "        CASE(OP_goto8):\n            pc += (int8_t)pc[0];\n            if (unlikely(js_poll_interrupts(ctx)))\n                goto exception;\n",
+        "        CASE(OP_goto8):\n            if (unlikely(js_poll_interrupts(ctx)))\n                goto exception;\n            pc += (int8_t)pc[0];\n",
+    ),
+    (
+        "a promise job that finds no memory has a little room, and is not lost in silence",
+        "int JS_EnqueueJob(JSContext *ctx, JSJobFunc *job_func,\n                  int argc, JSValueConst *argv)\n{\n    JSRuntime *rt = ctx->rt;\n    JSJobEntry *e;\n    int i;\n\n    assert(!rt->in_free);\n\n    e = js_malloc(ctx, sizeof(*e) + argc * sizeof(JSValue));\n    if (!e)\n        return -1;\n",
+        "static bool job_lost;\n\nint JS_EnqueueJob(JSContext *ctx, JSJobFunc *job_func,\n                  int argc, JSValueConst *argv)\n{\n    JSRuntime *rt = ctx->rt;\n    JSJobEntry *e;\n    int i;\n\n    size_t limit = rt->malloc_state.malloc_limit;\n    rt->malloc_state.malloc_limit += limit ? 65536 : 0;\n    e = js_malloc_rt(rt, sizeof(*e) + argc * sizeof(JSValue));\n    rt->malloc_state.malloc_limit = limit;\n    if (!e) {\n        job_lost = true;\n        JS_ThrowOutOfMemory(ctx);\n        return -1;\n    }\n",
+    ),
+    (
         "running out of memory throws an error rather than null, which needs a little room",
         "        rt->in_out_of_memory = true;\n        JS_ThrowInternalError(ctx, \"out of memory\");\n        rt->in_out_of_memory = false;\n",
         "        size_t limit = rt->malloc_state.malloc_limit;\n        rt->in_out_of_memory = true;\n        rt->malloc_state.malloc_limit += limit ? 4096 : 0;\n        JS_ThrowInternalError(ctx, \"out of memory\");\n        rt->malloc_state.malloc_limit = limit;\n        rt->in_out_of_memory = false;\n",
@@ -61,7 +81,11 @@ struct Compiler {
 }
 
 /// Compiles the guest in `guest_folder` and returns the module's bytes. `work_folder` holds what is made on the way.
-pub(crate) fn compile_guest(guest_folder: &Path, work_folder: &Path, workspace_folder: &Path) -> Result<Vec<u8>, String> {
+pub(crate) fn compile_guest(
+    guest_folder: &Path,
+    work_folder: &Path,
+    workspace_folder: &Path,
+) -> Result<Vec<u8>, String> {
     let compiler = find_compiler(workspace_folder)?;
     let sources = engine_sources(guest_folder)?;
     let engine = work_folder.join("engine");
@@ -69,7 +93,8 @@ pub(crate) fn compile_guest(guest_folder: &Path, work_folder: &Path, workspace_f
     copy_sources(&sources, &engine)?;
     apply_edits(&engine.join("quickjs.c"))?;
     write_prelude(&guest_folder.join("prelude.js"), &engine.join("prelude.c"))?;
-    fs::copy(guest_folder.join("shim.c"), engine.join("shim.c")).map_err(|error| format!("shim.c: {error}"))?;
+    fs::copy(guest_folder.join("shim.c"), engine.join("shim.c"))
+        .map_err(|error| format!("shim.c: {error}"))?;
     run_compiler(&compiler, &engine)
 }
 
@@ -81,7 +106,9 @@ pub(crate) fn sources_digest(guest_folder: &Path) -> Result<String, String> {
         hash.update(fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?);
         hash.update([0]);
     }
-    hash.update(format!("{SOURCES_PACKAGE} {SOURCES_VERSION} zig {ZIG_VERSION} {EDITS:?} {FLAGS:?}"));
+    hash.update(format!(
+        "{SOURCES_PACKAGE} {SOURCES_VERSION} zig {ZIG_VERSION} {EDITS:?} {FLAGS:?}"
+    ));
     Ok(hex(&hash.finalize()))
 }
 
@@ -123,7 +150,14 @@ fn run_compiler(compiler: &Compiler, engine: &Path) -> Result<Vec<u8>, String> {
         .current_dir(engine)
         .args(&compiler.arguments)
         // Relative names, so that no path of this machine gets into the module.
-        .args(["shim.c", "prelude.c", "libregexp.c", "libunicode.c", "dtoa.c", "-I."])
+        .args([
+            "shim.c",
+            "prelude.c",
+            "libregexp.c",
+            "libunicode.c",
+            "dtoa.c",
+            "-I.",
+        ])
         .args(FLAGS)
         .args(["-o", "guest.wasm"])
         .env("ZIG_GLOBAL_CACHE_DIR", engine.join("cache"))
@@ -175,7 +209,10 @@ fn find_compiler(workspace_folder: &Path) -> Result<Compiler, String> {
 }
 
 fn works(program: &Path, arguments: &[&str]) -> bool {
-    Command::new(program).args(arguments).output().is_ok_and(|output| output.status.success())
+    Command::new(program)
+        .args(arguments)
+        .output()
+        .is_ok_and(|output| output.status.success())
 }
 
 /// The folder of the engine's C sources, as cargo resolved it.
@@ -187,7 +224,10 @@ fn engine_sources(guest_folder: &Path) -> Result<PathBuf, String> {
         .output()
         .map_err(|error| format!("cargo metadata: {error}"))?;
     if !output.status.success() {
-        return Err(format!("cargo metadata: {}", String::from_utf8_lossy(&output.stderr)));
+        return Err(format!(
+            "cargo metadata: {}",
+            String::from_utf8_lossy(&output.stderr)
+        ));
     }
     let text = String::from_utf8_lossy(&output.stdout);
     let suffix = format!("{SOURCES_PACKAGE}-{SOURCES_VERSION}/Cargo.toml\"");
@@ -208,21 +248,29 @@ fn engine_sources(guest_folder: &Path) -> Result<PathBuf, String> {
 fn copy_sources(from: &Path, to: &Path) -> Result<(), String> {
     let entries = fs::read_dir(from).map_err(|error| format!("{}: {error}", from.display()))?;
     for entry in entries {
-        let path = entry.map_err(|error| format!("{}: {error}", from.display()))?.path();
-        let is_source = path.extension().is_some_and(|extension| extension == "c" || extension == "h");
+        let path = entry
+            .map_err(|error| format!("{}: {error}", from.display()))?
+            .path();
+        let is_source = path
+            .extension()
+            .is_some_and(|extension| extension == "c" || extension == "h");
         if let (true, Some(name)) = (is_source, path.file_name()) {
             let bytes = fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
-            fs::write(to.join(name), bytes).map_err(|error| format!("{}: {error}", to.join(name).display()))?;
+            fs::write(to.join(name), bytes)
+                .map_err(|error| format!("{}: {error}", to.join(name).display()))?;
         }
     }
     Ok(())
 }
 
 fn apply_edits(path: &Path) -> Result<(), String> {
-    let mut source = fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let mut source =
+        fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
     for (reason, from, to) in EDITS {
         if source.matches(from).count() != 1 {
-            return Err(format!("the engine's source has changed where it is edited ({reason}); see build/compile.rs"));
+            return Err(format!(
+                "the engine's source has changed where it is edited ({reason}); see build/compile.rs"
+            ));
         }
         source = source.replacen(from, to, 1);
     }
@@ -234,8 +282,16 @@ fn write_prelude(from: &Path, to: &Path) -> Result<(), String> {
     let source = fs::read(from).map_err(|error| format!("{}: {error}", from.display()))?;
     let mut text = String::from("const char prelude_source[] = {");
     for byte in &source {
-        let _ = write!(text, "{},", i16::from(*byte) - if *byte > 127 { 256 } else { 0 });
+        let _ = write!(
+            text,
+            "{},",
+            i16::from(*byte) - if *byte > 127 { 256 } else { 0 }
+        );
     }
-    let _ = write!(text, "0}};\nconst unsigned prelude_length = {};\n", source.len());
+    let _ = write!(
+        text,
+        "0}};\nconst unsigned prelude_length = {};\n",
+        source.len()
+    );
     fs::write(to, text).map_err(|error| format!("{}: {error}", to.display()))
 }

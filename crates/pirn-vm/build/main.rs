@@ -1,6 +1,12 @@
 //! Makes what the crate embeds: the guest as WebAssembly, its memory image with the prelude evaluated, and ahead-of-time
 //! code for the target and a baseline CPU.
 
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a build script talks to cargo and to people in just these ways"
+)]
+
 use std::path::{Path, PathBuf};
 use std::{env, fs, process};
 
@@ -19,17 +25,24 @@ fn main() {
 }
 
 fn build() -> Result<(), String> {
-    let package = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").ok_or("CARGO_MANIFEST_DIR is not set")?);
+    let package =
+        PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").ok_or("CARGO_MANIFEST_DIR is not set")?);
     let out = PathBuf::from(env::var_os("OUT_DIR").ok_or("OUT_DIR is not set")?);
     let target = env::var("TARGET").map_err(|error| format!("TARGET: {error}"))?;
     for watched in ["guest", "build", "src/engine_config.rs"] {
-        println!("cargo::rerun-if-changed={}", package.join(watched).display());
+        println!(
+            "cargo::rerun-if-changed={}",
+            package.join(watched).display()
+        );
     }
     println!("cargo::rerun-if-env-changed=PIRN_ZIG");
     println!("cargo::rustc-check-cfg=cfg(pirn_engine_sources)");
 
     let wasm = guest_module(&package.join("guest"), &out, &package.join("../.."))?;
-    println!("cargo::rustc-env=PIRN_VM_ARTIFACT={}", compile::digest(&wasm));
+    println!(
+        "cargo::rustc-env=PIRN_VM_ARTIFACT={}",
+        compile::digest(&wasm)
+    );
     let image = memory_image(&wasm)?;
     let code = ahead_of_time_code(&image, &target)?;
     fs::write(out.join("vm.cwasm"), code).map_err(|error| format!("vm.cwasm: {error}"))
@@ -39,7 +52,12 @@ fn build() -> Result<(), String> {
 fn guest_module(guest: &Path, out: &Path, workspace: &Path) -> Result<Vec<u8>, String> {
     let recorded = fs::read_to_string(guest.join("artifact.sha256")).unwrap_or_default();
     let recorded_for = |name: &str| {
-        recorded.lines().find_map(|line| line.strip_suffix(name)).map(str::trim).unwrap_or_default().to_owned()
+        recorded
+            .lines()
+            .find_map(|line| line.strip_suffix(name))
+            .map(str::trim)
+            .unwrap_or_default()
+            .to_owned()
     };
     let sources = compile::sources_digest(guest)?;
     let is_recorded = recorded_for("sources") == sources;
@@ -56,7 +74,10 @@ fn guest_module(guest: &Path, out: &Path, workspace: &Path) -> Result<Vec<u8>, S
     }
     let wasm = compile::compile_guest(guest, out, workspace)?;
     if is_recorded && compile::digest(&wasm) != recorded_for("pirn-vm.wasm") {
-        println!("cargo::warning=the guest differs from the recorded artifact: another compiler than ziglang {} made it", compile::ZIG_VERSION);
+        println!(
+            "cargo::warning=the guest differs from the recorded artifact: another compiler than ziglang {} made it",
+            compile::ZIG_VERSION
+        );
     }
     fs::write(&kept, &wasm).map_err(|error| format!("{}: {error}", kept.display()))?;
     Ok(wasm)
@@ -70,21 +91,34 @@ fn memory_image(wasm: &[u8]) -> Result<Vec<u8>, String> {
     link_build_imports(&mut linker).map_err(|error| format!("imports of the guest: {error:?}"))?;
     let mut wizer = wasmtime_wizer::Wizer::new();
     wizer.init_func("vm_build");
-    let run = wizer.run(&mut store, wasm, async |store, module| linker.instantiate_async(store, module).await);
+    let run = wizer.run(&mut store, wasm, async |store, module| {
+        linker.instantiate_async(store, module).await
+    });
     block_on(run).map_err(|error| format!("the memory image: {error:?}"))
 }
 
 /// Clock and entropy are constants while the image is made, so that it is the same on every machine.
 fn link_build_imports(linker: &mut Linker<()>) -> wasmtime::Result<()> {
-    linker.func_wrap("pirn", "host_call", |_: i32, _: i32, _: u32, _: u32, _: u32, _: u32| 0_i32)?;
-    linker.func_wrap("pirn", "host_output", |mut caller: wasmtime::Caller<'_, ()>, kind: i32, at: u32, length: u32| {
-        // Only a failing prelude writes anything.
-        let mut text = vec![0; length as usize];
-        if let Some(memory) = caller.get_export("memory").and_then(wasmtime::Extern::into_memory) {
-            let _ = memory.read(&mut caller, at as usize, &mut text);
-        }
-        eprintln!("guest output {kind}: {}", String::from_utf8_lossy(&text));
-    })?;
+    linker.func_wrap(
+        "pirn",
+        "host_call",
+        |_: i32, _: i32, _: u32, _: u32, _: u32, _: u32| 0_i32,
+    )?;
+    linker.func_wrap(
+        "pirn",
+        "host_output",
+        |mut caller: wasmtime::Caller<'_, ()>, kind: i32, at: u32, length: u32| {
+            // Only a failing prelude writes anything.
+            let mut text = vec![0; length as usize];
+            if let Some(memory) = caller
+                .get_export("memory")
+                .and_then(wasmtime::Extern::into_memory)
+            {
+                let _ = memory.read(&mut caller, at as usize, &mut text);
+            }
+            eprintln!("guest output {kind}: {}", String::from_utf8_lossy(&text));
+        },
+    )?;
     linker.func_wrap("pirn", "host_clock", |_: i32| 1_000_000_000_i64)?;
     linker.func_wrap("pirn", "host_random", || 0x5eed_i64)?;
     Ok(())
@@ -93,8 +127,11 @@ fn link_build_imports(linker: &mut Linker<()>) -> wasmtime::Result<()> {
 fn ahead_of_time_code(wasm: &[u8], target: &str) -> Result<Vec<u8>, String> {
     let mut config = engine_config::base();
     for_target(&mut config, target).map_err(|error| format!("target {target}: {error:?}"))?;
-    let engine = Engine::new(&config).map_err(|error| format!("compiler for {target}: {error:?}"))?;
-    engine.precompile_module(wasm).map_err(|error| format!("ahead-of-time code: {error:?}"))
+    let engine =
+        Engine::new(&config).map_err(|error| format!("compiler for {target}: {error:?}"))?;
+    engine
+        .precompile_module(wasm)
+        .map_err(|error| format!("ahead-of-time code: {error:?}"))
 }
 
 /// Compiles for `target` and the oldest CPU it is meant for, never for the build host's own.
@@ -102,12 +139,25 @@ fn for_target(config: &mut Config, target: &str) -> wasmtime::Result<()> {
     config.target(target)?;
     // The crate's runtime is built without these, and refuses code that was compiled with them.
     config.wasm_threads(false).wasm_component_model(false);
-    config.gc_support(false).wasm_gc(false).wasm_function_references(false).wasm_exceptions(false);
+    config
+        .gc_support(false)
+        .wasm_gc(false)
+        .wasm_function_references(false)
+        .wasm_exceptions(false);
     if target.starts_with("x86_64") {
         // x86-64-v2: every 64-bit processor since about 2009.
-        for flag in ["has_sse3", "has_ssse3", "has_sse41", "has_sse42", "has_popcnt"] {
+        for flag in [
+            "has_sse3",
+            "has_ssse3",
+            "has_sse41",
+            "has_sse42",
+            "has_popcnt",
+        ] {
+            #[allow(
+                unsafe_code,
+                reason = "the compiler's flags are only reachable this way"
+            )]
             // SAFETY: the flag exists for this target and only states what the processor must have; the runtime checks it.
-            #[allow(unsafe_code, reason = "the compiler's flags are only reachable this way")]
             unsafe {
                 config.cranelift_flag_enable(flag);
             }

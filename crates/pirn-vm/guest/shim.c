@@ -320,21 +320,26 @@ EXPORT(vm_build) void vm_build(void)
     JS_RunGC(runtime);
 }
 
-/* Where the host writes a non-zero word to stop the script with a stack trace. */
-EXPORT(vm_interrupt_address) uint32_t vm_interrupt_address(void) { return (uint32_t)(uintptr_t)&interrupt_flag; }
+/* Bytes a script allocates before garbage is first looked for. Looking touches every object of the image, which makes a page
+ * of it private to the VM; most scripts end before that. */
+enum { FIRST_COLLECTION_BYTES = 4 << 20 };
 
-/* Limits of a fresh or restored VM. The heap limit counts what the script allocates, beyond the image. */
-EXPORT(vm_limits) void vm_limits(uint32_t heap_bytes, uint32_t stack_bytes, int32_t fresh)
+/* Limits of a fresh or restored VM. The heap limit counts what the script allocates, beyond the image. Returns where the host
+ * writes a non-zero word to stop the script with a stack trace. */
+EXPORT(vm_limits) uint32_t vm_limits(uint32_t heap_bytes, uint32_t stack_bytes, int32_t fresh)
 {
     static size_t image_bytes;
     if (fresh) {
         image_bytes = runtime->malloc_state.malloc_size;
         reseed(context);
+        uint32_t first = heap_bytes && heap_bytes / 2 < FIRST_COLLECTION_BYTES ? heap_bytes / 2 : FIRST_COLLECTION_BYTES;
+        JS_SetGCThreshold(runtime, image_bytes + first);
     }
     heap_limit = heap_bytes ? image_bytes + heap_bytes : 0;
     JS_SetMemoryLimit(runtime, heap_limit);
     JS_SetMaxStackSize(runtime, stack_bytes);
     JS_UpdateStackTop(runtime);
+    return (uint32_t)(uintptr_t)&interrupt_flag;
 }
 
 /* A buffer of at least `length` bytes for the next vm_run, or 0 when memory is out. */
@@ -414,6 +419,9 @@ static int32_t report_exception(void)
         bool first = true;
         for (int i = 0; i < 3; i++) {
             JSValue value = plain_string(error, fields[i]);
+            /* The engine keeps the stack inside the error; a script's own property hides it. */
+            if (i == 2 && JS_IsUndefined(value))
+                value = js_dup(JS_VALUE_GET_OBJ(error)->u.object_data);
             size_t length;
             const char *text = JS_IsString(value) ? JS_ToCStringLen(context, &length, value) : NULL;
             if (text) {
@@ -549,6 +557,8 @@ static int32_t run_jobs(void)
             JS_ThrowInterrupted(context);
             return report_exception();
         }
+        if (job_lost)
+            return RUN_FATAL;
         int ran = JS_ExecutePendingJob(runtime, &job_context);
         if (ran == 0)
             break;

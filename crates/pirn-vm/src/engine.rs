@@ -3,7 +3,8 @@
 use std::sync::{Arc, OnceLock};
 
 use wasmtime::{
-    Engine, InstanceAllocationStrategy, InstancePre, Linker, Module, PoolingAllocationConfig, Store, StoreLimits,
+    Engine, InstanceAllocationStrategy, InstancePre, Linker, Module, PoolingAllocationConfig,
+    Store, StoreLimits,
 };
 
 use crate::engine_config;
@@ -28,7 +29,10 @@ pub struct EngineOptions {
 impl Default for EngineOptions {
     fn default() -> Self {
         // 128 live cells per process is the contract's number; a few more VMs may be on their way in or out.
-        Self { live_vms_max: 144, memory_bytes_max: 1 << 30 }
+        Self {
+            live_vms_max: 144,
+            memory_bytes_max: 1 << 30,
+        }
     }
 }
 
@@ -56,7 +60,10 @@ pub(crate) struct Image {
 
 impl std::fmt::Debug for VmEngine {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("VmEngine").field("options", &self.inner.options).finish_non_exhaustive()
+        formatter
+            .debug_struct("VmEngine")
+            .field("options", &self.inner.options)
+            .finish_non_exhaustive()
     }
 }
 
@@ -68,7 +75,9 @@ impl VmEngine {
     pub fn new(options: EngineOptions) -> Result<Self, Error> {
         let failed = |what: &str| {
             let what = what.to_owned();
-            move |error: wasmtime::Error| Error::new(ErrorKind::Engine, format!("{what}: {error:#}"))
+            move |error: wasmtime::Error| {
+                Error::new(ErrorKind::Engine, format!("{what}: {error:#}"))
+            }
         };
         let mut config = engine_config::base();
         let mut pool = PoolingAllocationConfig::new();
@@ -77,7 +86,10 @@ impl VmEngine {
             .total_tables(options.live_vms_max)
             .total_stacks(options.live_vms_max)
             .table_elements(TABLE_ELEMENTS_MAX)
-            .max_memory_size(usize::try_from(u64::from(options.memory_bytes_max) + (64 << 20)).unwrap_or(usize::MAX))
+            .max_memory_size(
+                usize::try_from(u64::from(options.memory_bytes_max) + (64 << 20))
+                    .unwrap_or(usize::MAX),
+            )
             .max_unused_warm_slots(32)
             .linear_memory_keep_resident(KEEP_RESIDENT_BYTES)
             .async_stack_keep_resident(64 << 10);
@@ -86,13 +98,24 @@ impl VmEngine {
         let module = load_module(&engine).map_err(failed("the guest"))?;
         let mut linker = Linker::new(&engine);
         host::link(&mut linker).map_err(failed("the imports"))?;
-        let instance = linker.instantiate_pre(&module).map_err(failed("the guest"))?;
+        let instance = linker
+            .instantiate_pre(&module)
+            .map_err(failed("the guest"))?;
         let image_bytes = match module.get_export("memory") {
             Some(wasmtime::ExternType::Memory(memory)) => memory.minimum() * memory.page_size(),
             _ => return Err(Error::new(ErrorKind::Engine, "the guest has no memory")),
         };
         let ticker = Ticker::start(engine.clone())?;
-        Ok(Self { inner: Arc::new(Inner { instance, options, ticker, engine, image: OnceLock::new(), image_bytes }) })
+        Ok(Self {
+            inner: Arc::new(Inner {
+                instance,
+                options,
+                ticker,
+                engine,
+                image: OnceLock::new(),
+                image_bytes,
+            }),
+        })
     }
 
     /// The digest of the compiled guest; snapshots are bound to it.
@@ -105,7 +128,9 @@ impl Inner {
     /// The most linear memory of a VM whose heap may grow to `heap_bytes`.
     pub(crate) fn memory_limits(&self, heap_bytes: u32) -> StoreLimits {
         let bytes = self.image_bytes + u64::from(heap_bytes) + MEMORY_SLACK_BYTES;
-        wasmtime::StoreLimitsBuilder::new().memory_size(usize::try_from(bytes).unwrap_or(usize::MAX)).build()
+        wasmtime::StoreLimitsBuilder::new()
+            .memory_size(usize::try_from(bytes).unwrap_or(usize::MAX))
+            .build()
     }
 
     /// The memory image, read once from a fresh instance.
@@ -113,16 +138,22 @@ impl Inner {
         if let Some(image) = self.image.get() {
             return Ok(image);
         }
-        let failed = |error: wasmtime::Error| Error::new(ErrorKind::Exhausted, format!("{error:#}"));
-        let mut store =
-            Store::new(&self.engine, Host::new(StoreLimits::default(), &crate::Limits::default()));
+        let failed =
+            |error: wasmtime::Error| Error::new(ErrorKind::Exhausted, format!("{error:#}"));
+        let mut store = Store::new(
+            &self.engine,
+            Host::new(StoreLimits::default(), &crate::Limits::default()),
+        );
         store.set_epoch_deadline(u64::MAX / 2);
         let instance = self.instance.instantiate(&mut store).map_err(failed)?;
         let memory = instance
             .get_memory(&mut store, "memory")
             .ok_or_else(|| Error::new(ErrorKind::Engine, "the guest has no memory"))?;
         let bytes = memory.data(&store).to_vec();
-        Ok(self.image.get_or_init(|| Image { bytes, stack_bytes: GUEST_STACK_BYTES }))
+        Ok(self.image.get_or_init(|| Image {
+            bytes,
+            stack_bytes: GUEST_STACK_BYTES,
+        }))
     }
 }
 
@@ -133,8 +164,11 @@ const GUEST_STACK_BYTES: usize = 4 << 20;
 
 fn load_module(engine: &Engine) -> wasmtime::Result<Module> {
     static CODE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/vm.cwasm"));
+    #[expect(
+        unsafe_code,
+        reason = "wasmtime trusts compiled code, and this is ours"
+    )]
     // SAFETY: the bytes were made by this crate's build script with the same version and settings of wasmtime.
-    #[expect(unsafe_code, reason = "wasmtime trusts compiled code, and this is ours")]
     unsafe {
         Module::deserialize(engine, CODE)
     }

@@ -133,11 +133,17 @@ impl EventQueue {
     /// Adds a call, unless the calls that nobody has taken would pass `bytes_max`. Says whether it was added.
     pub(crate) fn push_call(&self, event: Event, bytes_max: usize) -> bool {
         let argument = match &event {
-            Event::Call { arguments: Some(arguments), .. } => arguments.as_str().len(),
+            Event::Call {
+                arguments: Some(arguments),
+                ..
+            } => arguments.as_str().len(),
             Event::Call { .. } | Event::Output(_) | Event::Notify(_) | Event::Yield => 0,
         };
         let mut events = self.lock();
-        let bytes = events.call_bytes.saturating_add(argument).saturating_add(CALL_BYTES);
+        let bytes = events
+            .call_bytes
+            .saturating_add(argument)
+            .saturating_add(CALL_BYTES);
         if bytes > bytes_max {
             return false;
         }

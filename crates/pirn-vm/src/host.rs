@@ -11,7 +11,9 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use serde::Deserialize;
 use wasmtime::{Caller, Linker, Memory, StoreLimits};
 
-use crate::event::{CallId, CallTarget, End, Event, EventQueue, Failure, Output, StopReason, StoreWrite};
+use crate::event::{
+    CallId, CallTarget, End, Event, EventQueue, Failure, Output, StopReason, StoreWrite,
+};
 use crate::text::{JsString, JsonText};
 
 /// Timers a guest may have; each costs the host an entry. The prelude stops a script before.
@@ -94,7 +96,9 @@ impl Host {
     fn count_output(&mut self, characters: usize) -> Result<(), Stop> {
         self.output_items = self.output_items.saturating_add(1);
         self.output_characters = self.output_characters.saturating_add(characters);
-        if self.output_items > self.output_items_max || self.output_characters > self.output_characters_max {
+        if self.output_items > self.output_items_max
+            || self.output_characters > self.output_characters_max
+        {
             return Err(Stop::Crash("the guest passed its output limits"));
         }
         Ok(())
@@ -112,7 +116,10 @@ pub(crate) struct Clock {
 impl Clock {
     /// A clock that goes on from what another one showed.
     pub(crate) fn from(start: Duration) -> Self {
-        Self { started_at: Instant::now(), start }
+        Self {
+            started_at: Instant::now(),
+            start,
+        }
     }
 
     pub(crate) fn now(&self) -> Duration {
@@ -149,12 +156,16 @@ impl Watch {
         }
     }
 
-    pub(crate) fn reason_to_stop(&self) -> Option<StopReason> {
+    /// Why the script must stop, given the processor time it has used.
+    pub(crate) fn reason_to_stop(&self, cpu_used: Duration) -> Option<StopReason> {
         if self.interrupt.load(Ordering::Relaxed) {
             Some(StopReason::Interrupted)
-        } else if self.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+        } else if self
+            .deadline
+            .is_some_and(|deadline| Instant::now() >= deadline)
+        {
             Some(StopReason::Deadline)
-        } else if self.cpu.used() > self.cpu_max {
+        } else if cpu_used > self.cpu_max {
             Some(StopReason::Cpu)
         } else {
             None
@@ -163,33 +174,81 @@ impl Watch {
 }
 
 /// Processor time of one script, over slices that may run on different threads.
-#[derive(Debug, Default)]
+///
+/// Reading the thread's processor time is a system call, too dear for the many slices that only take microseconds. So a slice
+/// counts as the time that passed until the first tick, and is measured exactly from there.
+#[derive(Debug)]
 pub(crate) struct CpuAccount {
+    created_at: Instant,
     /// Time of earlier slices, in nanoseconds.
     used_ns: AtomicU64,
-    /// The thread's processor time when the present slice began; zero between slices.
+    /// When the present slice began, in nanoseconds since `created_at`.
     slice_start_ns: AtomicU64,
+    /// The thread's processor time at that moment; zero before the first tick of a slice, and between slices.
+    cpu_start_ns: AtomicU64,
+}
+
+/// The most that a slice without a tick counts for; what is above it was spent waiting for a processor.
+const TICKLESS_NS_MAX: u64 = 2_000_000;
+
+impl Default for CpuAccount {
+    fn default() -> Self {
+        Self {
+            created_at: Instant::now(),
+            used_ns: AtomicU64::new(0),
+            slice_start_ns: AtomicU64::new(0),
+            cpu_start_ns: AtomicU64::new(0),
+        }
+    }
 }
 
 impl CpuAccount {
     pub(crate) fn begin_slice(&self) {
-        self.slice_start_ns.store(thread_cpu_ns(), Ordering::Relaxed);
+        self.slice_start_ns.store(self.now_ns(), Ordering::Relaxed);
     }
 
     pub(crate) fn end_slice(&self) {
-        let used = thread_cpu_ns().saturating_sub(self.slice_start_ns.swap(0, Ordering::Relaxed));
+        let cpu_start = self.cpu_start_ns.swap(0, Ordering::Relaxed);
+        let used = if cpu_start == 0 {
+            self.tickless_ns()
+        } else {
+            thread_cpu_ns().saturating_sub(cpu_start)
+        };
         self.used_ns.fetch_add(used, Ordering::Relaxed);
     }
 
-    /// The time used so far; within a slice only right on the thread that runs it.
+    /// The time used so far, read on the thread that runs the present slice.
+    pub(crate) fn used_at_tick(&self) -> Duration {
+        let now = thread_cpu_ns();
+        let mut start = self.cpu_start_ns.load(Ordering::Relaxed);
+        if start == 0 {
+            start = now.saturating_sub(self.tickless_ns()).max(1);
+            self.cpu_start_ns.store(start, Ordering::Relaxed);
+        }
+        self.used() + Duration::from_nanos(now.saturating_sub(start))
+    }
+
+    /// The time of all slices that have ended.
     pub(crate) fn used(&self) -> Duration {
-        let start = self.slice_start_ns.load(Ordering::Relaxed);
-        let slice = if start == 0 { 0 } else { thread_cpu_ns().saturating_sub(start) };
-        Duration::from_nanos(self.used_ns.load(Ordering::Relaxed).saturating_add(slice))
+        Duration::from_nanos(self.used_ns.load(Ordering::Relaxed))
     }
 
     pub(crate) fn add(&self, used: Duration) {
-        self.used_ns.fetch_add(u64::try_from(used.as_nanos()).unwrap_or(u64::MAX), Ordering::Relaxed);
+        self.used_ns.fetch_add(
+            u64::try_from(used.as_nanos()).unwrap_or(u64::MAX),
+            Ordering::Relaxed,
+        );
+    }
+
+    fn now_ns(&self) -> u64 {
+        u64::try_from(self.created_at.elapsed().as_nanos()).unwrap_or(u64::MAX)
+    }
+
+    fn tickless_ns(&self) -> u64 {
+        let passed = self
+            .now_ns()
+            .saturating_sub(self.slice_start_ns.load(Ordering::Relaxed));
+        passed.min(TICKLESS_NS_MAX)
     }
 }
 
@@ -248,14 +307,20 @@ const CALL_TAKEN: i32 = 1;
 pub(crate) fn link(linker: &mut Linker<Host>) -> wasmtime::Result<()> {
     linker.func_wrap("pirn", "host_call", host_call)?;
     linker.func_wrap("pirn", "host_output", host_output)?;
-    linker.func_wrap("pirn", "host_clock", |caller: Caller<'_, Host>, clock_id: i32| -> i64 {
-        let elapsed = if clock_id == 0 {
-            SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
-        } else {
-            caller.data().clock.now()
-        };
-        i64::try_from(elapsed.as_nanos()).unwrap_or(i64::MAX)
-    })?;
+    linker.func_wrap(
+        "pirn",
+        "host_clock",
+        |caller: Caller<'_, Host>, clock_id: i32| -> i64 {
+            let elapsed = if clock_id == 0 {
+                SystemTime::now()
+                    .duration_since(UNIX_EPOCH)
+                    .unwrap_or_default()
+            } else {
+                caller.data().clock.now()
+            };
+            i64::try_from(elapsed.as_nanos()).unwrap_or(i64::MAX)
+        },
+    )?;
     linker.func_wrap("pirn", "host_random", || -> i64 {
         // Seeds the script's Math.random, which promises no secrecy; std's hasher keys come from the system.
         use std::hash::{BuildHasher as _, RandomState};
@@ -277,6 +342,7 @@ fn bytes<'a>(caller: &'a Caller<'_, Host>, at: u32, length: u32) -> Result<&'a [
         .ok_or(Stop::Crash("the guest named memory it does not have"))
 }
 
+#[expect(clippy::too_many_arguments, reason = "an import takes numbers alone")]
 fn host_call(
     mut caller: Caller<'_, Host>,
     kind: i32,
@@ -295,13 +361,22 @@ fn host_call(
                 let text = bytes(&caller, second, second_length)?;
                 Some(JsonText::new(String::from_utf8_lossy(text).into_owned()))
             };
-            let target = if kind == CALL_TOOL { CallTarget::Tool } else { CallTarget::Global };
+            let target = if kind == CALL_TOOL {
+                CallTarget::Tool
+            } else {
+                CallTarget::Global
+            };
             let id = CallId(u32::try_from(id).map_err(|_| Stop::Crash("a call without a number"))?);
             let host = caller.data_mut();
             if host.open_calls.contains_key(&id) {
                 return Err(Stop::Crash("the guest used the number of an open call again").into());
             }
-            let event = Event::Call { id, target, name: name.clone(), arguments };
+            let event = Event::Call {
+                id,
+                target,
+                name: name.clone(),
+                arguments,
+            };
             if !host.events.push_call(event, host.call_bytes_max) {
                 return Ok(CALL_REFUSED);
             }
@@ -320,7 +395,12 @@ fn host_call(
     Ok(CALL_TAKEN)
 }
 
-fn host_output(mut caller: Caller<'_, Host>, kind: i32, at: u32, length: u32) -> wasmtime::Result<()> {
+fn host_output(
+    mut caller: Caller<'_, Host>,
+    kind: i32,
+    at: u32,
+    length: u32,
+) -> wasmtime::Result<()> {
     let message = bytes(&caller, at, length)?;
     match kind {
         TEXT | CONSOLE | NOTIFY => {
@@ -337,12 +417,18 @@ fn host_output(mut caller: Caller<'_, Host>, kind: i32, at: u32, length: u32) ->
         IMAGE | AUDIO => {
             let message = String::from_utf8_lossy(message).into_owned();
             let mut parts = message.splitn(3, '\n');
-            let (Some(mime_type), Some(detail), Some(data)) = (parts.next(), parts.next(), parts.next()) else {
+            let (Some(mime_type), Some(detail), Some(data)) =
+                (parts.next(), parts.next(), parts.next())
+            else {
                 return Err(Stop::Crash("a block without its parts").into());
             };
             let (mime_type, data) = (mime_type.to_owned(), data.to_owned());
             let output = if kind == IMAGE {
-                Output::Image { detail: (!detail.is_empty()).then(|| detail.to_owned()), data, mime_type }
+                Output::Image {
+                    detail: (!detail.is_empty()).then(|| detail.to_owned()),
+                    data,
+                    mime_type,
+                }
             } else {
                 Output::Audio { data, mime_type }
             };
@@ -358,12 +444,16 @@ fn host_output(mut caller: Caller<'_, Host>, kind: i32, at: u32, length: u32) ->
         ERROR | UNCAUGHT => {
             let mut failure = failure_from(message);
             if kind == UNCAUGHT {
-                failure.stack = failure.stack.as_deref().map(|frames| script_stack(&failure, frames));
+                failure.stack = failure
+                    .stack
+                    .as_deref()
+                    .map(|frames| script_stack(&failure, frames));
             }
             caller.data_mut().failure = Some(failure);
         }
         STORE => {
-            let writes = store_writes_from(message).ok_or(Stop::Crash("store writes that are not a list"))?;
+            let writes = store_writes_from(message)
+                .ok_or(Stop::Crash("store writes that are not a list"))?;
             caller.data_mut().store_writes = writes;
         }
         EXIT => {}
@@ -420,11 +510,15 @@ fn script_stack(failure: &Failure, frames: &str) -> String {
 
 fn store_writes_from(message: &[u8]) -> Option<Vec<StoreWrite>> {
     let text = std::str::from_utf8(message).ok()?;
-    let pairs: Vec<(&serde_json::value::RawValue, Option<String>)> = serde_json::from_str(text).ok()?;
+    let pairs: Vec<(&serde_json::value::RawValue, Option<String>)> =
+        serde_json::from_str(text).ok()?;
     Some(
         pairs
             .into_iter()
-            .map(|(key, value)| StoreWrite { key: JsonText::new(key.get()), value: value.map(JsonText::new) })
+            .map(|(key, value)| StoreWrite {
+                key: JsonText::new(key.get()),
+                value: value.map(JsonText::new),
+            })
             .collect(),
     )
 }

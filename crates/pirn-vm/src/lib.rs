@@ -53,7 +53,9 @@ mod vm;
 
 pub use engine::{EngineOptions, VmEngine};
 pub use error::{Error, ErrorKind};
-pub use event::{CallId, CallTarget, End, Event, EventQueue, Failure, Output, StopReason, StoreWrite};
+pub use event::{
+    CallId, CallTarget, End, Event, EventQueue, Failure, Output, StopReason, StoreWrite,
+};
 pub use limits::Limits;
 pub use program::{GlobalArguments, GlobalBinding, Program, ToolBinding};
 pub use text::{JsString, JsonText};

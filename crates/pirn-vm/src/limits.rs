@@ -31,7 +31,7 @@ impl Default for Limits {
         Self {
             memory_bytes: 256 << 20,
             stack_bytes: 1 << 20,
-            cpu: Duration::from_secs(60),
+            cpu: Duration::from_mins(1),
             output_characters: 16_777_216,
             output_items: 100_000,
             store_value_characters: 262_144,

@@ -80,14 +80,29 @@ impl Program {
             tools: self
                 .tools
                 .iter()
-                .map(|tool| (tool.name.as_str(), tool.identifier.as_deref(), tool.description.as_str()))
+                .map(|tool| {
+                    (
+                        tool.name.as_str(),
+                        tool.identifier.as_deref(),
+                        tool.description.as_str(),
+                    )
+                })
                 .collect(),
             globals: self
                 .globals
                 .iter()
-                .map(|global| (global.name.as_str(), global.arguments == GlobalArguments::Spread))
+                .map(|global| {
+                    (
+                        global.name.as_str(),
+                        global.arguments == GlobalArguments::Spread,
+                    )
+                })
                 .collect(),
-            store: self.store.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect(),
+            store: self
+                .store
+                .iter()
+                .map(|(key, value)| (key.as_str(), value.as_str()))
+                .collect(),
         };
         // Plain data always serialises.
         let settings = serde_json::to_string(&settings).unwrap_or_default();

@@ -14,13 +14,13 @@ use sha2::{Digest as _, Sha256};
 
 use crate::engine::VmEngine;
 use crate::error::{Error, ErrorKind};
-use crate::vm::{MEMORY_PAGE_BYTES, Vm, Waiting};
+use crate::vm::{MEMORY_PAGE_BYTES, Page, Vm, Waiting};
 
 const MAGIC: &[u8; 6] = b"PIRNVM";
 const VERSION: u16 = 1;
 const DIGEST_BYTES: usize = 32;
-/// zstd's fastest regular level: the pages are mostly pointers, and more effort gains little.
-const COMPRESSION_LEVEL: i32 = 1;
+/// One of zstd's fast levels: the pages are mostly pointers, and more effort gains little for its time.
+const COMPRESSION_LEVEL: i32 = -1;
 /// Bytes of a snapshot beyond the largest memory: the lists, and the owner's data.
 const OVERHEAD_BYTES_MAX: u64 = 64 << 20;
 
@@ -34,7 +34,8 @@ impl Vm {
         let image = self.engine.inner.image()?;
         let memory = self.memory();
         let mut body = Vec::with_capacity(memory.len() / 4);
-        let json = serde_json::to_vec(&waiting).map_err(|error| Error::new(ErrorKind::Snapshot, error.to_string()))?;
+        let json = serde_json::to_vec(&waiting)
+            .map_err(|error| Error::new(ErrorKind::Snapshot, error.to_string()))?;
         put_block(&mut body, &json);
         put_block(&mut body, owner_data);
         body.extend_from_slice(&(memory.len() as u64).to_le_bytes());
@@ -74,7 +75,9 @@ impl Vm {
         }
         let version = u16::from_le_bytes(reader.array()?);
         if version != VERSION {
-            return Err(refused(format!("it has version {version}, this build reads version {VERSION}")));
+            return Err(refused(format!(
+                "it has version {version}, this build reads version {VERSION}"
+            )));
         }
         if reader.take(DIGEST_BYTES)? != artifact_digest() {
             return Err(refused("another build of Pirn made it"));
@@ -83,7 +86,9 @@ impl Vm {
         let length = u64::from_le_bytes(reader.array()?);
         let length_max = u64::from(engine.inner.options.memory_bytes_max) + OVERHEAD_BYTES_MAX;
         if length > length_max {
-            return Err(refused(format!("it claims {length} bytes, more than a VM can have")));
+            return Err(refused(format!(
+                "it claims {length} bytes, more than a VM can have"
+            )));
         }
         if Sha256::digest(reader.rest).as_slice() != digest {
             return Err(refused("it is damaged"));
@@ -91,10 +96,14 @@ impl Vm {
         let length = usize::try_from(length).map_err(|_| refused("it is too large"))?;
         let body = decompress(reader.rest, length)?;
         let mut reader = Reader { rest: &body };
-        let waiting: Waiting = serde_json::from_slice(reader.block()?).map_err(|error| refused(error.to_string()))?;
+        let waiting: Waiting =
+            serde_json::from_slice(reader.block()?).map_err(|error| refused(error.to_string()))?;
         let owner_data = reader.block()?.to_vec();
         let (memory_bytes, pages) = reader.memory()?;
-        Ok((Self::resume(engine, waiting, memory_bytes, &pages)?, owner_data))
+        Ok((
+            Self::resume(engine, waiting, memory_bytes, &pages)?,
+            owner_data,
+        ))
     }
 }
 
@@ -104,9 +113,13 @@ fn refused(why: impl Into<String>) -> Error {
 
 /// Decompresses to exactly `length` bytes. Memory is taken as they come, since the length is only claimed.
 fn decompress(compressed: &[u8], length: usize) -> Result<Vec<u8>, Error> {
-    let decoder = zstd::stream::read::Decoder::with_buffer(compressed).map_err(|error| refused(error.to_string()))?;
+    let decoder = zstd::stream::read::Decoder::with_buffer(compressed)
+        .map_err(|error| refused(error.to_string()))?;
     let mut body = Vec::new();
-    decoder.take(length as u64 + 1).read_to_end(&mut body).map_err(|error| refused(error.to_string()))?;
+    decoder
+        .take(length as u64 + 1)
+        .read_to_end(&mut body)
+        .map_err(|error| refused(error.to_string()))?;
     if body.len() != length {
         return Err(refused("it has another length than it claims"));
     }
@@ -129,13 +142,18 @@ struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     fn take(&mut self, length: usize) -> Result<&'a [u8], Error> {
-        let (taken, rest) = self.rest.split_at_checked(length).ok_or_else(|| refused("it ends too early"))?;
+        let (taken, rest) = self
+            .rest
+            .split_at_checked(length)
+            .ok_or_else(|| refused("it ends too early"))?;
         self.rest = rest;
         Ok(taken)
     }
 
     fn array<const N: usize>(&mut self) -> Result<[u8; N], Error> {
-        self.take(N)?.try_into().map_err(|_| refused("it ends too early"))
+        self.take(N)?
+            .try_into()
+            .map_err(|_| refused("it ends too early"))
     }
 
     fn block(&mut self) -> Result<&'a [u8], Error> {
@@ -144,9 +162,10 @@ impl<'a> Reader<'a> {
     }
 
     /// The length of the memory, and the pages that differ from the image, each with its place.
-    fn memory(&mut self) -> Result<(usize, Vec<(usize, &'a [u8])>), Error> {
+    fn memory(&mut self) -> Result<(usize, Vec<Page<'a>>), Error> {
         let length = u64::from_le_bytes(self.array()?);
-        let length = usize::try_from(length).map_err(|_| refused("its memory has a size no VM has"))?;
+        let length =
+            usize::try_from(length).map_err(|_| refused("its memory has a size no VM has"))?;
         let mut pages = Vec::new();
         while !self.rest.is_empty() {
             let number = u32::from_le_bytes(self.array()?) as usize;

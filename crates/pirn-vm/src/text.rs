@@ -11,13 +11,17 @@ pub struct JsString {
 }
 
 impl JsString {
-    /// Takes bytes that the guest wrote. Whatever is not WTF-8 shows as U+FFFD later.
-    pub(crate) fn from_guest(bytes: &[u8]) -> Self {
-        Self { bytes: bytes.to_vec() }
+    /// Takes bytes that the guest wrote. Whatever is not WTF-8 shows as U+FFFD later. Public for fuzzing only.
+    #[doc(hidden)]
+    pub fn from_guest(bytes: &[u8]) -> Self {
+        Self {
+            bytes: bytes.to_vec(),
+        }
     }
 
-    /// The string that a JSON literal stands for, lone surrogates included; `None` when it is none.
-    pub(crate) fn from_json_literal(json: &str) -> Option<Self> {
+    /// The string that a JSON literal stands for, lone surrogates included; `None` when it is none. Public for fuzzing only.
+    #[doc(hidden)]
+    pub fn from_json_literal(json: &str) -> Option<Self> {
         if let Ok(text) = serde_json::from_str::<String>(json) {
             return Some(text.into());
         }
@@ -27,12 +31,24 @@ impl JsString {
         // Each lone half on its own; what lies between them is a literal that the parser reads.
         while let Some((at, unit)) = first_lone_surrogate(rest) {
             let (before, from) = rest.split_at_checked(at)?;
-            bytes.extend_from_slice(serde_json::from_str::<String>(&format!("\"{before}\"")).ok()?.as_bytes());
+            bytes.extend_from_slice(
+                serde_json::from_str::<String>(&format!("\"{before}\""))
+                    .ok()?
+                    .as_bytes(),
+            );
             let [high, low] = unit.to_be_bytes();
-            bytes.extend_from_slice(&[0xED, 0x80 | (high & 0x0F) << 2 | low >> 6, 0x80 | low & 0x3F]);
+            bytes.extend_from_slice(&[
+                0xED,
+                0x80 | (high & 0x0F) << 2 | low >> 6,
+                0x80 | low & 0x3F,
+            ]);
             rest = from.get(ESCAPE_BYTES..)?;
         }
-        bytes.extend_from_slice(serde_json::from_str::<String>(&format!("\"{rest}\"")).ok()?.as_bytes());
+        bytes.extend_from_slice(
+            serde_json::from_str::<String>(&format!("\"{rest}\""))
+                .ok()?
+                .as_bytes(),
+        );
         Some(Self { bytes })
     }
 
@@ -45,7 +61,10 @@ impl JsString {
     pub fn into_string_lossy(self) -> String {
         match String::from_utf8(self.bytes) {
             Ok(text) => text,
-            Err(error) => Self { bytes: error.into_bytes() }.to_string(),
+            Err(error) => Self {
+                bytes: error.into_bytes(),
+            }
+            .to_string(),
         }
     }
 
@@ -101,7 +120,14 @@ fn decode(bytes: &[u8]) -> Option<(u32, usize)> {
         4 => code >= 0x1_0000,
         _ => true,
     };
-    Some((if code <= 0x10_FFFF && is_shortest { code } else { 0xFFFD }, length))
+    Some((
+        if code <= 0x10_FFFF && is_shortest {
+            code
+        } else {
+            0xFFFD
+        },
+        length,
+    ))
 }
 
 impl fmt::Display for JsString {
@@ -124,13 +150,17 @@ impl fmt::Debug for JsString {
 
 impl From<&str> for JsString {
     fn from(text: &str) -> Self {
-        Self { bytes: text.as_bytes().to_vec() }
+        Self {
+            bytes: text.as_bytes().to_vec(),
+        }
     }
 }
 
 impl From<String> for JsString {
     fn from(text: String) -> Self {
-        Self { bytes: text.into_bytes() }
+        Self {
+            bytes: text.into_bytes(),
+        }
     }
 }
 
@@ -168,7 +198,9 @@ impl JsonText {
         match serde_json::from_str(&self.0) {
             Ok(value) => Ok(value),
             // The parser refuses escapes of lone surrogates, which JSON allows and scripts can write.
-            Err(_) if self.0.contains("\\u") => serde_json::from_str(&replace_lone_surrogates(&self.0)),
+            Err(_) if self.0.contains("\\u") => {
+                serde_json::from_str(&replace_lone_surrogates(&self.0))
+            }
             Err(error) => Err(error),
         }
     }
@@ -190,13 +222,22 @@ fn first_lone_surrogate(json: &str) -> Option<(usize, u16)> {
         let digits = bytes.get(at..at + ESCAPE_BYTES)?.strip_prefix(b"\\u")?;
         // The parser of integers takes a sign, JSON does not.
         let is_hexadecimal = digits.iter().all(u8::is_ascii_hexdigit);
-        u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok().filter(|_| is_hexadecimal)
+        u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16)
+            .ok()
+            .filter(|_| is_hexadecimal)
     };
     let mut at = 0;
-    while let Some(found) = bytes.get(at..).and_then(|rest| rest.iter().position(|byte| *byte == b'\\')) {
+    while let Some(found) = bytes
+        .get(at..)
+        .and_then(|rest| rest.iter().position(|byte| *byte == b'\\'))
+    {
         at += found;
         at += match escape_at(at) {
-            Some(0xD800..=0xDBFF) if matches!(escape_at(at + ESCAPE_BYTES), Some(0xDC00..=0xDFFF)) => 2 * ESCAPE_BYTES,
+            Some(0xD800..=0xDBFF)
+                if matches!(escape_at(at + ESCAPE_BYTES), Some(0xDC00..=0xDFFF)) =>
+            {
+                2 * ESCAPE_BYTES
+            }
             Some(unit @ 0xD800..=0xDFFF) => return Some((at, unit)),
             Some(_) => ESCAPE_BYTES,
             None => 2,
@@ -210,7 +251,9 @@ fn replace_lone_surrogates(json: &str) -> String {
     let mut fixed = String::with_capacity(json.len());
     let mut rest = json;
     while let Some((at, _)) = first_lone_surrogate(rest) {
-        let Some((before, from)) = rest.split_at_checked(at) else { break };
+        let Some((before, from)) = rest.split_at_checked(at) else {
+            break;
+        };
         fixed.push_str(before);
         fixed.push_str("\\ufffd");
         rest = from.get(ESCAPE_BYTES..).unwrap_or_default();

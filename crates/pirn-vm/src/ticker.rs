@@ -39,8 +39,13 @@ impl Ticker {
             .name("pirn-vm-ticker".into())
             .stack_size(64 << 10)
             .spawn(move || tick(&engine, &state))
-            .map_err(|error| Error::new(ErrorKind::Engine, format!("the ticker thread: {error}")))?;
-        Ok(Self { shared, thread: Some(thread) })
+            .map_err(|error| {
+                Error::new(ErrorKind::Engine, format!("the ticker thread: {error}"))
+            })?;
+        Ok(Self {
+            shared,
+            thread: Some(thread),
+        })
     }
 
     pub(crate) fn running(&self) -> Running<'_> {

@@ -7,24 +7,26 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-use serde::{Deserialize, Serialize};
 use serde_json::json;
 use wasmtime::{Instance, Memory, Store, StoreContextMut, Trap, TypedFunc, UpdateDeadline};
 
 use crate::engine::VmEngine;
 use crate::error::{Error, ErrorKind};
 use crate::event::{CallId, CallTarget, End, EventQueue, Failure, StopReason, StoreWrite};
-use crate::host::{Clock, Host, Stop};
+use crate::host::{Host, Stop};
 use crate::limits::Limits;
 use crate::program::Program;
 use crate::text::JsonText;
-use crate::ticker::TICK;
+
+mod waiting;
 
 /// How long a script may go on after it was told to stop softly, before it is stopped where it stands. A soft stop leaves a
 /// stack trace, but long built-ins do not notice it.
-const SOFT_STOP_GRACE: Duration = TICK.saturating_mul(2);
+const SOFT_STOP_GRACE: Duration = Duration::from_micros(500);
 /// Bytes of settlements handed to the guest at once; more calls are settled in further runs.
 const BATCH_BYTES_MAX: usize = 1 << 20;
+
+pub(crate) use waiting::{MEMORY_PAGE_BYTES, Page, Waiting};
 
 /// A sealed VM with one script. Not tied to a thread; dropped VMs give everything back at once.
 pub struct Vm {
@@ -32,7 +34,7 @@ pub struct Vm {
     memory: Memory,
     run: TypedFunc<u32, i32>,
     buffer: TypedFunc<u32, u32>,
-    set_limits: TypedFunc<(u32, u32, i32), ()>,
+    set_limits: TypedFunc<(u32, u32, i32), u32>,
     /// Where the guest's buffer is and how long, as far as known.
     buffer_at: (u32, u32),
     queue: VecDeque<Entry>,
@@ -114,7 +116,11 @@ impl InterruptHandle {
 
 impl std::fmt::Debug for Vm {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Vm").field("state", &self.state).field("limits", &self.limits).finish_non_exhaustive()
+        formatter
+            .debug_struct("Vm")
+            .field("state", &self.state)
+            .field("limits", &self.limits)
+            .finish_non_exhaustive()
     }
 }
 
@@ -133,11 +139,18 @@ impl Vm {
             let most = inner.options.memory_bytes_max;
             return Err(Error::new(
                 ErrorKind::Exhausted,
-                format!("{} bytes of memory wanted, this engine gives at most {most}", limits.memory_bytes),
+                format!(
+                    "{} bytes of memory wanted, this engine gives at most {most}",
+                    limits.memory_bytes
+                ),
             ));
         }
-        let failed = |error: wasmtime::Error| Error::new(ErrorKind::Exhausted, format!("{error:#}"));
-        let mut store = Store::new(&inner.engine, Host::new(inner.memory_limits(limits.memory_bytes), &limits));
+        let failed =
+            |error: wasmtime::Error| Error::new(ErrorKind::Exhausted, format!("{error:#}"));
+        let mut store = Store::new(
+            &inner.engine,
+            Host::new(inner.memory_limits(limits.memory_bytes), &limits),
+        );
         store.limiter(|host| &mut host.memory_limits);
         store.epoch_deadline_callback(on_tick);
         store.set_epoch_deadline(1);
@@ -159,8 +172,6 @@ impl Vm {
             memory,
             store,
         };
-        let address: TypedFunc<(), u32> = export(&mut vm.store, instance, "vm_interrupt_address")?;
-        vm.store.data_mut().interrupt_address = block_on(address.call_async(&mut vm.store, ())).map_err(failed)?;
         if fresh == Fresh::Yes {
             vm.apply_limits(Fresh::Yes)?;
         }
@@ -170,8 +181,13 @@ impl Vm {
     fn apply_limits(&mut self, fresh: Fresh) -> Result<(), Error> {
         let stack = self.limits.stack_bytes.min(Limits::STACK_BYTES_MAX);
         let fresh = i32::from(fresh == Fresh::Yes);
-        block_on(self.set_limits.call_async(&mut self.store, (self.limits.memory_bytes, stack, fresh)))
-            .map_err(|error| Error::new(ErrorKind::Engine, format!("{error:#}")))
+        let address = block_on(
+            self.set_limits
+                .call_async(&mut self.store, (self.limits.memory_bytes, stack, fresh)),
+        )
+        .map_err(|error| Error::new(ErrorKind::Engine, format!("{error:#}")))?;
+        self.store.data_mut().interrupt_address = address;
+        Ok(())
     }
 
     /// Gives the VM its script. Nothing runs before the first poll.
@@ -184,7 +200,11 @@ impl Vm {
         }
         self.state = State::Started;
         // The wrapper's own line is line 0.
-        self.queue.push_back(Entry { kind: ENTRY_START, id: 0, bytes: program.start_entry(&self.limits) });
+        self.queue.push_back(Entry {
+            kind: ENTRY_START,
+            id: 0,
+            bytes: program.start_entry(&self.limits),
+        });
         Ok(())
     }
 
@@ -195,7 +215,9 @@ impl Vm {
 
     /// A handle that stops the script.
     pub fn interrupt_handle(&self) -> InterruptHandle {
-        InterruptHandle { flag: Arc::clone(&self.store.data().watch.interrupt) }
+        InterruptHandle {
+            flag: Arc::clone(&self.store.data().watch.interrupt),
+        }
     }
 
     /// The script's events, readable while it runs.
@@ -205,7 +227,11 @@ impl Vm {
 
     /// The calls that are open, with their targets and names.
     pub fn open_calls(&self) -> impl Iterator<Item = (CallId, CallTarget, &str)> {
-        self.store.data().open_calls.iter().map(|(id, (target, name))| (*id, *target, name.as_str()))
+        self.store
+            .data()
+            .open_calls
+            .iter()
+            .map(|(id, (target, name))| (*id, *target, name.as_str()))
     }
 
     /// The store writes of a script that ended well.
@@ -229,17 +255,30 @@ impl Vm {
     /// When the call is not open.
     pub fn settle(&mut self, call: CallId, settlement: Settlement) -> Result<(), Error> {
         if self.store.data_mut().open_calls.remove(&call).is_none() {
-            return Err(Error::new(ErrorKind::State, format!("call {} is not open", call.0)));
+            return Err(Error::new(
+                ErrorKind::State,
+                format!("call {} is not open", call.0),
+            ));
         }
         let (kind, bytes) = match settlement {
             Settlement::Resolved(None) => (ENTRY_RESOLVE_UNDEFINED, Vec::new()),
             Settlement::Resolved(Some(value)) => (ENTRY_RESOLVE, value.into_string().into_bytes()),
-            Settlement::Rejected { message, tool, call_id, kind } => {
-                let payload = json!({"message": message, "tool": tool, "callId": call_id, "kind": kind});
+            Settlement::Rejected {
+                message,
+                tool,
+                call_id,
+                kind,
+            } => {
+                let payload =
+                    json!({"message": message, "tool": tool, "callId": call_id, "kind": kind});
                 (ENTRY_REJECT, payload.to_string().into_bytes())
             }
         };
-        self.queue.push_back(Entry { kind, id: call.0, bytes });
+        self.queue.push_back(Entry {
+            kind,
+            id: call.0,
+            bytes,
+        });
         Ok(())
     }
 
@@ -261,7 +300,8 @@ impl Vm {
         }
         loop {
             self.queue_due_timers();
-            if let Some(reason) = self.store.data().watch.reason_to_stop() {
+            let watch = &self.store.data().watch;
+            if let Some(reason) = watch.reason_to_stop(watch.cpu.used()) {
                 return self.end(End::Stopped(reason, None));
             }
             if self.queue.is_empty() {
@@ -305,22 +345,23 @@ impl Vm {
                 break;
             }
             host.clear_timer(id);
-            self.queue.push_back(Entry { kind: ENTRY_TIMER, id: id.cast_unsigned(), bytes: Vec::new() });
+            self.queue.push_back(Entry {
+                kind: ENTRY_TIMER,
+                id: id.cast_unsigned(),
+                bytes: Vec::new(),
+            });
         }
     }
 
     /// Runs the first entries of the queue. Returns the script's end, if that was it.
     async fn run_batch(&mut self) -> Option<End> {
-        let mut batch = Vec::new();
-        let mut entries = 0;
-        for entry in &self.queue {
-            if entries > 0 && batch.len() + entry.bytes.len() > BATCH_BYTES_MAX {
-                break;
-            }
-            entry.write_to(&mut batch);
-            entries += 1;
+        let (mut batch, mut entries) = self.batch(BATCH_BYTES_MAX);
+        let mut placed = self.put(&batch).await;
+        if matches!(placed, Ok(None)) && entries > 1 {
+            (batch, entries) = self.batch(0);
+            placed = self.put(&batch).await;
         }
-        let length = match self.put(&batch).await {
+        let length = match placed {
             Ok(Some(length)) => length,
             Ok(None) => return self.shrink_first_entry(),
             Err(error) => return Some(self.end_of_trap(&error)),
@@ -348,23 +389,44 @@ impl Vm {
         }
     }
 
+    /// The first entry of the queue, and the following ones as long as all take no more than `bytes_max`; and how many.
+    fn batch(&self, bytes_max: usize) -> (Vec<u8>, usize) {
+        let mut batch = Vec::new();
+        let mut entries = 0;
+        for entry in &self.queue {
+            if entries > 0 && batch.len() + entry.bytes.len() > bytes_max {
+                break;
+            }
+            entry.write_to(&mut batch);
+            entries += 1;
+        }
+        (batch, entries)
+    }
+
     /// What follows when the guest has no room for a batch: the first call in it fails instead of the script. Returns the end
     /// of a script for which there is no room even for that.
     fn shrink_first_entry(&mut self) -> Option<End> {
         let limit = self.limits.memory_bytes;
         let first = self.queue.front_mut()?;
         let bytes = first.bytes.len();
-        let what = format!("out of memory: {bytes} bytes do not fit into what is left of the {limit} bytes the script may use");
+        let what = format!(
+            "out of memory: {bytes} bytes do not fit into what is left of the {limit} bytes the script may use"
+        );
         if bytes <= what.len() + GUEST_BUFFER_FIRST_BYTES as usize || first.kind == ENTRY_START {
             return Some(End::OutOfMemory(what));
         }
         first.kind = ENTRY_REJECT;
-        first.bytes = json!({"message": what, "kind": "memory"}).to_string().into_bytes();
+        first.bytes = json!({"message": what, "kind": "memory"})
+            .to_string()
+            .into_bytes();
         None
     }
 
     fn out_of_memory(&self) -> End {
-        End::OutOfMemory(format!("out of memory: the script may use {} bytes", self.limits.memory_bytes))
+        End::OutOfMemory(format!(
+            "out of memory: the script may use {} bytes",
+            self.limits.memory_bytes
+        ))
     }
 
     fn reported_end(&mut self) -> End {
@@ -385,7 +447,9 @@ impl Vm {
             return End::Stopped(reason, None);
         }
         match error.downcast_ref::<Trap>() {
-            Some(Trap::StackOverflow) => End::Crashed("the script recursed too deep for the engine's own stack".into()),
+            Some(Trap::StackOverflow) => {
+                End::Crashed("the script recursed too deep for the engine's own stack".into())
+            }
             // The engine's own abort, which it only reaches when it cannot allocate what it needs to report an error.
             Some(Trap::UnreachableCodeReached) => self.out_of_memory(),
             _ => End::Crashed(format!("{error:#}")),
@@ -394,10 +458,14 @@ impl Vm {
 
     /// Copies `bytes` into the guest's buffer; `None` when it has no room.
     async fn put(&mut self, bytes: &[u8]) -> wasmtime::Result<Option<u32>> {
-        let Ok(length) = u32::try_from(bytes.len()) else { return Ok(None) };
+        let Ok(length) = u32::try_from(bytes.len()) else {
+            return Ok(None);
+        };
         if length > self.buffer_at.1 {
             // A little more than asked, so that growing results do not ask every time.
-            let wanted = length.saturating_add(length / 4).max(GUEST_BUFFER_FIRST_BYTES);
+            let wanted = length
+                .saturating_add(length / 4)
+                .max(GUEST_BUFFER_FIRST_BYTES);
             let at = self.enter(self.buffer.clone(), wanted).await?;
             // The old buffer is gone in any case.
             self.buffer_at = (0, 0);
@@ -406,7 +474,8 @@ impl Vm {
             }
             self.buffer_at = (at, wanted);
         }
-        self.memory.write(&mut self.store, self.buffer_at.0 as usize, bytes)?;
+        self.memory
+            .write(&mut self.store, self.buffer_at.0 as usize, bytes)?;
         Ok(Some(length))
     }
 
@@ -418,7 +487,8 @@ impl Vm {
     ) -> wasmtime::Result<R> {
         if self.store.data_mut().watch.soft_stop.take().is_some() {
             let address = self.store.data().interrupt_address as usize;
-            self.memory.write(&mut self.store, address, &0_u32.to_le_bytes())?;
+            self.memory
+                .write(&mut self.store, address, &0_u32.to_le_bytes())?;
         }
         self.is_in_run = true;
         self.store.set_epoch_deadline(1);
@@ -445,140 +515,6 @@ const GUEST_BUFFER_FIRST_BYTES: u32 = 4 << 10;
 /// A larger buffer is freed after a run (shim.c, `trim_buffer`).
 const GUEST_BUFFER_KEPT_BYTES: u32 = 256 << 10;
 
-/// What of a waiting VM lives outside its memory.
-#[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Waiting {
-    pub(crate) memory_bytes: u32,
-    pub(crate) stack_bytes: u32,
-    pub(crate) cpu_ms: u64,
-    pub(crate) cpu_used_ms: u64,
-    pub(crate) output_characters: u32,
-    pub(crate) output_items: u32,
-    pub(crate) store_value_characters: u32,
-    pub(crate) store_total_characters: u32,
-    /// Output so far: characters, items.
-    pub(crate) output_so_far: (usize, usize),
-    pub(crate) buffer_at: (u32, u32),
-    /// Number, whether it is a tool, and name of each open call.
-    pub(crate) open_calls: Vec<(u32, bool, String)>,
-    /// Number of each timer and the time it has left; exact, since it is also the order they fire in.
-    pub(crate) timers_ns: Vec<(i32, u64)>,
-    /// What the script's clock shows.
-    pub(crate) clock_ns: u64,
-}
-
-impl Vm {
-    /// What a snapshot needs beside the memory.
-    ///
-    /// # Errors
-    /// When the script does not wait, or something is still on its way to or from it.
-    pub(crate) fn waiting(&self) -> Result<Waiting, Error> {
-        let host = self.store.data();
-        let is_waiting = self.state == State::Started && self.queue.is_empty() && !self.is_in_run;
-        if !is_waiting || !host.events.is_empty() {
-            return Err(Error::new(ErrorKind::State, "only a script that waits, with all events taken, can be saved"));
-        }
-        if host.watch.interrupt.load(Ordering::Relaxed) {
-            return Err(Error::new(ErrorKind::State, "a script that is to be stopped cannot be saved"));
-        }
-        let now = Instant::now();
-        let milliseconds = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
-        let nanoseconds = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-        Ok(Waiting {
-            memory_bytes: self.limits.memory_bytes,
-            stack_bytes: self.limits.stack_bytes,
-            cpu_ms: milliseconds(self.limits.cpu),
-            cpu_used_ms: milliseconds(host.watch.cpu.used()),
-            output_characters: self.limits.output_characters,
-            output_items: self.limits.output_items,
-            store_value_characters: self.limits.store_value_characters,
-            store_total_characters: self.limits.store_total_characters,
-            output_so_far: host.output_so_far(),
-            buffer_at: self.buffer_at,
-            open_calls: host
-                .open_calls
-                .iter()
-                .map(|(id, (target, name))| (id.0, *target == CallTarget::Tool, name.clone()))
-                .collect(),
-            timers_ns: host
-                .timers
-                .iter()
-                .map(|(id, at)| (*id, nanoseconds(at.saturating_duration_since(now))))
-                .collect(),
-            clock_ns: nanoseconds(host.clock.now()),
-        })
-    }
-
-    /// A VM with the memory of a waiting one: as long as that, and with these pages where it differs from the image.
-    pub(crate) fn resume(
-        engine: &VmEngine,
-        waiting: Waiting,
-        memory_bytes: usize,
-        pages: &[(usize, &[u8])],
-    ) -> Result<Self, Error> {
-        let limits = Limits {
-            memory_bytes: waiting.memory_bytes,
-            stack_bytes: waiting.stack_bytes,
-            cpu: Duration::from_millis(waiting.cpu_ms),
-            output_characters: waiting.output_characters,
-            output_items: waiting.output_items,
-            store_value_characters: waiting.store_value_characters,
-            store_total_characters: waiting.store_total_characters,
-        };
-        let mut vm = Self::instantiate(engine, limits, Fresh::No)?;
-        vm.set_memory(memory_bytes, pages)?;
-        // The guest's own code runs here, on what may be forged.
-        vm.apply_limits(Fresh::No)
-            .map_err(|error| Error::new(ErrorKind::Snapshot, format!("its memory does not work: {error}")))?;
-        vm.state = State::Started;
-        vm.buffer_at = waiting.buffer_at;
-        let now = Instant::now();
-        let host = vm.store.data_mut();
-        host.set_output_so_far(waiting.output_so_far);
-        host.watch.cpu.add(Duration::from_millis(waiting.cpu_used_ms));
-        for (id, is_tool, name) in waiting.open_calls {
-            let target = if is_tool { CallTarget::Tool } else { CallTarget::Global };
-            host.open_calls.insert(CallId(id), (target, name));
-        }
-        for (id, left_ns) in waiting.timers_ns {
-            // The longest delay is 25 days, so a time that cannot be reached is forged.
-            let at = now.checked_add(Duration::from_nanos(left_ns)).unwrap_or(now);
-            host.clear_timer(id);
-            host.set_timer(id, at);
-        }
-        host.clock = Clock::from(Duration::from_nanos(waiting.clock_ns));
-        Ok(vm)
-    }
-
-    pub(crate) fn memory(&self) -> &[u8] {
-        self.memory.data(&self.store)
-    }
-
-    fn set_memory(&mut self, length: usize, pages: &[(usize, &[u8])]) -> Result<(), Error> {
-        let refused = |why: String| Error::new(ErrorKind::Snapshot, why);
-        let have = self.memory.data_size(&self.store);
-        if length < have || !length.is_multiple_of(WASM_PAGE_BYTES) {
-            return Err(refused("its memory has a size no VM has".into()));
-        }
-        let missing_pages = ((length - have) / WASM_PAGE_BYTES) as u64;
-        if missing_pages > 0 {
-            block_on(self.memory.grow_async(&mut self.store, missing_pages))
-                .map_err(|error| refused(format!("its memory is larger than its limit: {error:#}")))?;
-        }
-        let data = self.memory.data_mut(&mut self.store);
-        for (at, page) in pages {
-            data.get_mut(*at..at.saturating_add(page.len()))
-                .ok_or_else(|| refused("a page of it lies outside its memory".into()))?
-                .copy_from_slice(page);
-        }
-        Ok(())
-    }
-}
-
-const WASM_PAGE_BYTES: usize = 64 << 10;
-/// The unit in which memory is compared and saved.
-pub(crate) const MEMORY_PAGE_BYTES: usize = 4 << 10;
-
 /// Whether an instance starts from the image or from a snapshot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fresh {
@@ -600,7 +536,11 @@ impl Entry {
     }
 }
 
-fn export<P, R>(store: &mut Store<Host>, instance: Instance, name: &str) -> Result<TypedFunc<P, R>, Error>
+fn export<P, R>(
+    store: &mut Store<Host>,
+    instance: Instance,
+    name: &str,
+) -> Result<TypedFunc<P, R>, Error>
 where
     P: wasmtime::WasmParams,
     R: wasmtime::WasmResults,
@@ -616,11 +556,15 @@ where
 fn on_tick(mut context: StoreContextMut<'_, Host>) -> wasmtime::Result<UpdateDeadline> {
     let host = context.data();
     match host.watch.soft_stop {
-        Some((_, since)) if since.elapsed() >= SOFT_STOP_GRACE => return Ok(UpdateDeadline::Interrupt),
+        Some((_, since)) if since.elapsed() >= SOFT_STOP_GRACE => {
+            return Ok(UpdateDeadline::Interrupt);
+        }
         Some(_) => return Ok(UpdateDeadline::Continue(1)),
         None => {}
     }
-    let Some(reason) = host.watch.reason_to_stop() else { return Ok(UpdateDeadline::Yield(1)) };
+    let Some(reason) = host.watch.reason_to_stop(host.watch.cpu.used_at_tick()) else {
+        return Ok(UpdateDeadline::Yield(1));
+    };
     let (memory, address) = (host.memory, host.interrupt_address);
     context.data_mut().watch.soft_stop = Some((reason, Instant::now()));
     if let Some(memory) = memory {

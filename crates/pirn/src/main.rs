@@ -1,1 +1,63 @@
-fn main() {}
+//! The command line of Pirn.
+//!
+//! The one place that reads the process environment, prints and exits: it puts the libraries together and passes everything
+//! in. [`arguments`] says what can be typed, [`failure`] is how every error looks, and the other modules are one command each.
+
+mod arguments;
+mod consent;
+mod doctor;
+mod exec;
+mod failure;
+mod listing;
+#[cfg(test)]
+mod reference;
+mod standard;
+mod surroundings;
+mod tty;
+mod variables;
+mod visible;
+
+use clap::{CommandFactory as _, Parser as _};
+
+use arguments::{Command, CommandLine, CompletionsArguments};
+use failure::{Exit, Failure};
+use surroundings::Surroundings;
+
+fn main() -> std::process::ExitCode {
+    let exit = run().unwrap_or_else(|failure| {
+        standard::report(&failure);
+        failure.exit
+    });
+    exit.into()
+}
+
+fn run() -> Result<Exit, Failure> {
+    let command_line = match CommandLine::try_parse() {
+        Ok(command_line) => command_line,
+        // `--help` and `--version` come as errors, too.
+        Err(error) if !error.use_stderr() => {
+            standard::write_out(&error.render().to_string())?;
+            return Ok(Exit::Success);
+        }
+        Err(error) => return Err(Failure::from_clap(&error)),
+    };
+    let surroundings = Surroundings::read()?;
+    match command_line.command {
+        Command::Exec(arguments) => exec::run(*arguments, &surroundings),
+        Command::Tools(arguments) => listing::run(&arguments, &surroundings),
+        Command::Doctor(arguments) => doctor::run(&arguments, &surroundings),
+        Command::Completions(arguments) => completions(&arguments),
+    }
+}
+
+fn completions(arguments: &CompletionsArguments) -> Result<Exit, Failure> {
+    let mut script = Vec::new();
+    clap_complete::generate(
+        arguments.shell,
+        &mut CommandLine::command(),
+        "pirn",
+        &mut script,
+    );
+    standard::write_out(&String::from_utf8_lossy(&script))?;
+    Ok(Exit::Success)
+}

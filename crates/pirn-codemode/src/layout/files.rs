@@ -22,16 +22,30 @@ pub struct OutputFolder {
 impl OutputFolder {
     /// Files go into `path`, which must exist. They are readable by their owner alone.
     pub fn new(path: impl Into<PathBuf>) -> Self {
-        Self { path: path.into(), images: Arc::default() }
+        Self {
+            path: path.into(),
+            images: Arc::default(),
+        }
     }
 
     /// Writes a new file `pirn-exec-<16 hex digits>.<extension>`.
     fn write(&self, bytes: &[u8], extension: &str) -> io::Result<PathBuf> {
         let mut last = io::Error::from(io::ErrorKind::AlreadyExists);
         for _ in 0..NAME_TRIES_MAX {
-            let path = self.path.join(format!("pirn-exec-{:016x}.{extension}", random()));
-            match create_private(&path).and_then(|mut file| file.write_all(bytes)) {
-                Ok(()) => return Ok(path),
+            let path = self
+                .path
+                .join(format!("pirn-exec-{:016x}.{extension}", random()));
+            match create_private(&path) {
+                Ok(mut file) => {
+                    return match file.write_all(bytes) {
+                        Ok(()) => Ok(path),
+                        Err(error) => {
+                            // Half a file would pass for the whole output.
+                            drop(std::fs::remove_file(&path));
+                            Err(error)
+                        }
+                    };
+                }
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => last = error,
                 Err(error) => return Err(error),
             }
@@ -78,8 +92,11 @@ impl Saved {
 
 /// Keeps the whole text of a result: `.json` when it is one JSON value, else `.txt`.
 pub(super) fn save_text(folder: Option<&OutputFolder>, text: &str) -> Saved {
-    let Some(folder) = folder else { return Saved::Not("no folder for output files is set".to_owned()) };
-    let is_json = text.starts_with(['{', '[']) && serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok();
+    let Some(folder) = folder else {
+        return Saved::Not("no folder for output files is set".to_owned());
+    };
+    let is_json =
+        text.starts_with(['{', '[']) && serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok();
     match folder.write(text.as_bytes(), if is_json { "json" } else { "txt" }) {
         Ok(path) => Saved::File(path),
         Err(error) => Saved::Not(format!("{}: {error}", folder.path.display())),
@@ -89,24 +106,31 @@ pub(super) fn save_text(folder: Option<&OutputFolder>, text: &str) -> Saved {
 /// Keeps an image, once per content, and says where.
 pub(super) fn save_image(folder: Option<&OutputFolder>, data: &str, mime_type: &str) -> String {
     let not_saved = |why: String| format!("[Image not saved ({mime_type}): {why}]");
-    let Some(folder) = folder else { return not_saved("no folder for output files is set".to_owned()) };
+    let Some(folder) = folder else {
+        return not_saved("no folder for output files is set".to_owned());
+    };
     let bytes = match base64::engine::general_purpose::STANDARD.decode(data) {
         Ok(bytes) => bytes,
         Err(error) => return not_saved(error.to_string()),
     };
     let digest: [u8; 32] = Sha256::digest(&bytes).into();
-    let known = folder.images.lock().unwrap_or_else(PoisonError::into_inner).get(&digest).cloned();
-    let path = match known.filter(|path| path.exists()) {
-        Some(path) => path,
+    // Held while the file is written, so that two results with one image make one file.
+    let mut images = folder.images.lock().unwrap_or_else(PoisonError::into_inner);
+    let path = match images.get(&digest).filter(|path| path.exists()) {
+        Some(path) => path.clone(),
         None => match folder.write(&bytes, extension(mime_type)) {
             Ok(path) => {
-                folder.images.lock().unwrap_or_else(PoisonError::into_inner).insert(digest, path.clone());
+                images.insert(digest, path.clone());
                 path
             }
             Err(error) => return not_saved(format!("{}: {error}", folder.path.display())),
         },
     };
-    format!("[Image saved to {} ({mime_type}, {})]", path.display(), size(bytes.len()))
+    format!(
+        "[Image saved to {} ({mime_type}, {})]",
+        path.display(),
+        size(bytes.len())
+    )
 }
 
 fn extension(mime_type: &str) -> &'static str {

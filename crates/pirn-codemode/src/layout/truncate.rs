@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value};
 
-/// A UTF-16 code unit is the unit of all budgets here.
-const CHARACTERS_PER_TOKEN: usize = 4;
+/// A token is taken for so many UTF-16 code units, the unit of all budgets here.
+pub(super) const CHARACTERS_PER_TOKEN: usize = 4;
 /// Members and elements a sketch of JSON tries to keep, from many to few.
 const SKETCH_ITEMS: [usize; 6] = [50, 20, 8, 3, 1, 0];
 /// Characters of strings a sketch keeps.
@@ -19,12 +19,32 @@ pub(super) enum Cut {
 
 /// The tokens a text is taken for.
 pub(super) fn tokens_of(text: &str) -> usize {
-    text.encode_utf16().count().div_ceil(CHARACTERS_PER_TOKEN)
+    units(text).div_ceil(CHARACTERS_PER_TOKEN)
+}
+
+/// The length to which long texts must be cut so that all together fit into `budget`, short ones staying whole.
+pub(super) fn fair_share(lengths: &[usize], budget: usize) -> usize {
+    let mut sorted = lengths.to_vec();
+    sorted.sort_unstable();
+    let mut left = budget;
+    for (index, length) in sorted.iter().enumerate() {
+        let share = left / (sorted.len() - index);
+        if *length > share {
+            return share;
+        }
+        left -= length;
+    }
+    usize::MAX
+}
+
+/// The length in UTF-16 code units.
+pub(super) fn units(text: &str) -> usize {
+    text.encode_utf16().count()
 }
 
 /// Cuts `text` to `budget` UTF-16 code units, not counting the marker.
 pub(super) fn cut_text(text: &str, budget: usize) -> Cut {
-    let length = text.encode_utf16().count();
+    let length = units(text);
     if length <= budget {
         return Cut::Whole;
     }
@@ -33,7 +53,7 @@ pub(super) fn cut_text(text: &str, budget: usize) -> Cut {
     }
     let head = prefix(text, budget / 2);
     let tail = suffix(text, budget - budget / 2);
-    let kept = head.encode_utf16().count() + tail.encode_utf16().count();
+    let kept = units(head) + units(tail);
     let tokens = (length - kept).div_ceil(CHARACTERS_PER_TOKEN);
     Cut::Cut(format!("{head}…{tokens} tokens truncated…{tail}"))
 }
@@ -55,11 +75,13 @@ fn suffix(text: &str, units: usize) -> &str {
         used += character.len_utf16();
         used > units
     });
-    start.and_then(|(at, character)| text.get(at + character.len_utf8()..)).unwrap_or(text)
+    start
+        .and_then(|(at, character)| text.get(at + character.len_utf8()..))
+        .unwrap_or(text)
 }
 
 /// Valid JSON of the same shape with fewer elements, where the text is JSON and a useful sketch fits.
-fn sketch_of(text: &str, budget: usize) -> Option<String> {
+pub(super) fn sketch_of(text: &str, budget: usize) -> Option<String> {
     if !text.starts_with(['{', '[']) || budget < SKETCH_BUDGET_MIN {
         return None;
     }
@@ -67,7 +89,7 @@ fn sketch_of(text: &str, budget: usize) -> Option<String> {
     SKETCH_ITEMS
         .into_iter()
         .map(|items| sketch(&value, items).to_string())
-        .find(|sketch| sketch.encode_utf16().count() <= budget)
+        .find(|sketch| units(sketch) <= budget)
 }
 
 /// Below this a sketch says less than the raw head and tail.
@@ -76,17 +98,35 @@ const SKETCH_BUDGET_MIN: usize = 120;
 fn sketch(value: &Value, items: usize) -> Value {
     match value {
         Value::Array(all) => {
-            let mut kept: Vec<Value> = all.iter().take(items).map(|item| sketch(item, items)).collect();
+            let mut kept: Vec<Value> = all
+                .iter()
+                .take(items)
+                .map(|item| sketch(item, items))
+                .collect();
             if all.len() > items {
-                kept.push(Value::String(format!("… {} more of {} items", all.len() - items, all.len())));
+                kept.push(Value::String(format!(
+                    "… {} more of {} items",
+                    all.len() - items,
+                    all.len()
+                )));
             }
             Value::Array(kept)
         }
         Value::Object(all) => {
-            let mut kept: Map<String, Value> =
-                all.iter().take(items).map(|(key, item)| (key.clone(), sketch(item, items))).collect();
+            let mut kept: Map<String, Value> = all
+                .iter()
+                .take(items)
+                .map(|(key, item)| (key.clone(), sketch(item, items)))
+                .collect();
             if all.len() > items {
-                kept.insert("…".into(), Value::String(format!("{} more of {} members", all.len() - items, all.len())));
+                kept.insert(
+                    "…".into(),
+                    Value::String(format!(
+                        "{} more of {} members",
+                        all.len() - items,
+                        all.len()
+                    )),
+                );
             }
             Value::Object(kept)
         }

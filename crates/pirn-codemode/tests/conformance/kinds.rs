@@ -67,5 +67,10 @@ fn engine() -> &'static VmEngine {
 
 fn runtime() -> &'static Runtime {
     static RUNTIME: OnceLock<Runtime> = OnceLock::new();
-    RUNTIME.get_or_init(|| Builder::new_current_thread().enable_time().build().expect("a runtime"))
+    RUNTIME.get_or_init(|| {
+        Builder::new_current_thread()
+            .enable_time()
+            .build()
+            .expect("a runtime")
+    })
 }

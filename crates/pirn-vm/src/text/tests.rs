@@ -12,7 +12,15 @@ fn lone_surrogates_survive_as_code_units_and_show_as_replacement() {
 
 #[test]
 fn any_bytes_are_read_without_panic() {
-    for bytes in [&[0xFF, 0xC2][..], &[0xF4, 0x90, 0x80, 0x80], &[0xE0], &[0x80, 0x80], &[0xF0, 0x9F, 0x98]] {
+    for bytes in [
+        &[0xE0, 0x80, 0x80][..],
+        &[0xF0, 0x80, 0x80, 0x80],
+        &[0xFF, 0xC2],
+        &[0xF4, 0x90, 0x80, 0x80],
+        &[0xE0],
+        &[0x80, 0x80],
+        &[0xF0, 0x9F, 0x98],
+    ] {
         let text = JsString::from_guest(bytes);
         assert!(text.to_string().contains('\u{fffd}'), "{bytes:x?}");
         assert!(text.utf16_length() > 0);
@@ -35,4 +43,46 @@ fn json_with_lone_surrogates_parses() {
         assert_eq!(JsonText::new(text).parse().unwrap(), expected, "{text}");
     }
     assert!(JsonText::new(r#"{"\u":1}"#).parse().is_err());
+}
+
+#[test]
+fn json_literals_are_read_without_loss() {
+    for (literal, expected) in [
+        (
+            r#""a\"b\\\u0000""#,
+            Some("a\"b\\\0".encode_utf16().collect()),
+        ),
+        (r#""\ud83d\ude00""#, Some(vec![0xD83D, 0xDE00])),
+        (
+            r#""\ud83d\ud83d\ude00\ude00""#,
+            Some(vec![0xD83D, 0xD83D, 0xDE00, 0xDE00]),
+        ),
+        (
+            r#""\\ud800\udFFFé""#,
+            Some([92, 117, 100, 56, 48, 48, 0xDFFF, 233].to_vec()),
+        ),
+        (r#""\ud800"#, None),
+        (r#"\ud800""#, None),
+        (r#""\ud800"x""#, None),
+        (r#""\ud800\u+d00""#, None),
+        ("\"\\ud800\n\"", None),
+        ("1", None),
+        ("\"", None),
+    ] {
+        let text =
+            JsString::from_json_literal(literal).map(|text| text.utf16().collect::<Vec<_>>());
+        assert_eq!(text, expected, "{literal}");
+    }
+}
+
+#[test]
+fn lengths_agree_with_the_code_units() {
+    for bytes in ["", "plain", "h\u{e9}\u{20ac}\u{1f600}x\u{10ffff}"]
+        .map(str::as_bytes)
+        .into_iter()
+        .chain([&[0xED, 0xA0, 0x80, b'x'][..]])
+    {
+        let text = JsString::from_guest(bytes);
+        assert_eq!(text.utf16_length(), text.utf16().count(), "{text:?}");
+    }
 }

@@ -5,14 +5,38 @@ use crate::support::run;
 #[test]
 fn built_ins_are_frozen_without_the_override_mistake() {
     for (source, expected) in [
-        ("Array.prototype.map = null; JSON.stringify = null; return [1].map((n) => n + 1);", "[2]"),
-        ("const o = {}; o.toString = () => 'own'; return String(o);", r#""own""#),
-        ("class E extends Error { constructor() { super('m'); this.name = 'Mine'; } } return String(new E());", r#""Mine: m""#),
-        ("const o = Object.create(Array.prototype); o.map = 1; return o.map;", "1"),
-        ("'use strict'; try { Object.prototype.x = 1; } catch (e) { return e.name; }", r#""TypeError""#),
-        ("'use strict'; try { Array.prototype.hasOwnProperty = 1; } catch (e) { return e.name; }", r#""TypeError""#),
-        ("'use strict'; const o = Object.freeze({a: 1}); try { Object.create(o).a = 2; } catch (e) { return e.name; }", r#""TypeError""#),
-        ("return ['fetch','process','require','setInterval','WebAssembly','SharedArrayBuffer','Atomics'].filter((n) => n in globalThis);", "[]"),
+        (
+            "Array.prototype.map = null; JSON.stringify = null; return [1].map((n) => n + 1);",
+            "[2]",
+        ),
+        (
+            "const o = {}; o.toString = () => 'own'; return String(o);",
+            r#""own""#,
+        ),
+        (
+            "class E extends Error { constructor() { super('m'); this.name = 'Mine'; } } return String(new E());",
+            r#""Mine: m""#,
+        ),
+        (
+            "const o = Object.create(Array.prototype); o.map = 1; return o.map;",
+            "1",
+        ),
+        (
+            "'use strict'; try { Object.prototype.x = 1; } catch (e) { return e.name; }",
+            r#""TypeError""#,
+        ),
+        (
+            "'use strict'; try { Array.prototype.hasOwnProperty = 1; } catch (e) { return e.name; }",
+            r#""TypeError""#,
+        ),
+        (
+            "'use strict'; const o = Object.freeze({a: 1}); try { Object.create(o).a = 2; } catch (e) { return e.name; }",
+            r#""TypeError""#,
+        ),
+        (
+            "return ['fetch','process','require','setInterval','WebAssembly','SharedArrayBuffer','Atomics'].filter((n) => n in globalThis);",
+            "[]",
+        ),
     ] {
         assert_eq!(run(source).value(), expected, "{source}");
     }

@@ -1,7 +1,16 @@
 //! Tests of the VM from outside.
 
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    reason = "in a test the panic is the report"
+)]
+
 mod attacks;
+mod boundary;
 mod calls;
 mod contract;
 mod interrupt;
+mod order;
+mod snapshot;
 mod support;

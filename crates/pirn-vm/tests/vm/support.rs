@@ -3,13 +3,17 @@
 use std::sync::LazyLock;
 
 use pirn_vm::{
-    CallId, CallTarget, End, EngineOptions, Event, JsonText, Limits, Output, Program, Settlement, Step, ToolBinding, Vm,
-    VmEngine,
+    CallId, CallTarget, End, EngineOptions, Event, JsonText, Limits, Output, Program, Settlement,
+    Step, ToolBinding, Vm, VmEngine,
 };
 
 /// One engine for all tests of a process, as in a product.
 pub(crate) static ENGINE: LazyLock<VmEngine> = LazyLock::new(|| {
-    VmEngine::new(EngineOptions { live_vms_max: 1_100, ..EngineOptions::default() }).expect("the engine starts")
+    VmEngine::new(EngineOptions {
+        live_vms_max: 1_100,
+        ..EngineOptions::default()
+    })
+    .expect("the engine starts")
 });
 
 /// What a script did.
@@ -32,7 +36,10 @@ impl Finished {
     /// The error's stack, or its message.
     pub(crate) fn failure(&self) -> String {
         match &self.end {
-            End::Failed(failure) => failure.stack.clone().unwrap_or_else(|| failure.message.to_string()),
+            End::Failed(failure) => failure
+                .stack
+                .clone()
+                .unwrap_or_else(|| failure.message.to_string()),
             other => panic!("no failure: {other:?}"),
         }
     }
@@ -70,7 +77,11 @@ pub(crate) fn run_with(source: &str, limits: Limits) -> Finished {
 }
 
 pub(crate) fn finish(mut vm: Vm) -> Finished {
-    let mut finished = Finished { end: End::Returned(None), output: Vec::new(), calls: Vec::new() };
+    let mut finished = Finished {
+        end: End::Returned(None),
+        output: Vec::new(),
+        calls: Vec::new(),
+    };
     loop {
         let step = vm.poll();
         let open = take(&vm, &mut finished);
@@ -86,7 +97,8 @@ pub(crate) fn finish(mut vm: Vm) -> Finished {
                     std::thread::sleep(at.saturating_duration_since(std::time::Instant::now())); // sleeps: a timer of the script is due then
                 }
                 for (id, name, argument) in open {
-                    vm.settle(id, answer(&name, argument)).expect("an open call");
+                    vm.settle(id, answer(&name, argument))
+                        .expect("an open call");
                 }
             }
         }
@@ -110,12 +122,21 @@ fn take(vm: &Vm, finished: &mut Finished) -> Vec<(CallId, String, Option<JsonTex
     let mut open = Vec::new();
     for event in vm.events().drain() {
         match event {
-            Event::Call { id, target, name, arguments } => {
+            Event::Call {
+                id,
+                target,
+                name,
+                arguments,
+            } => {
                 assert_eq!(target, CallTarget::Tool);
-                finished.calls.push((name.clone(), arguments.clone().map(JsonText::into_string)));
+                finished
+                    .calls
+                    .push((name.clone(), arguments.clone().map(JsonText::into_string)));
                 open.push((id, name, arguments));
             }
-            Event::Output(Output::Text(text) | Output::Console(text)) => finished.output.push(text.to_string()),
+            Event::Output(Output::Text(text) | Output::Console(text)) => {
+                finished.output.push(text.to_string());
+            }
             Event::Output(Output::Image { mime_type, .. } | Output::Audio { mime_type, .. }) => {
                 finished.output.push(mime_type);
             }
@@ -128,7 +149,11 @@ fn take(vm: &Vm, finished: &mut Finished) -> Vec<(CallId, String, Option<JsonTex
 
 /// Takes what the script showed since the last look.
 pub(crate) fn take_output(vm: &Vm) -> Vec<String> {
-    let mut finished = Finished { end: End::Returned(None), output: Vec::new(), calls: Vec::new() };
+    let mut finished = Finished {
+        end: End::Returned(None),
+        output: Vec::new(),
+        calls: Vec::new(),
+    };
     drop(take(vm, &mut finished));
     finished.output
 }

@@ -13,8 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::script::{Log, stopped};
 
-const PNG_1X1: &str =
-    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+const PNG_1X1: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
 /// Everything the functions of one case share.
 pub(super) struct Host {
@@ -42,12 +41,21 @@ struct Gate {
 
 impl Host {
     pub(super) fn new(abort: Abort, options: &Value) -> Self {
-        let on_call = |pointer: &str| options.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
+        let on_call = |pointer: &str| {
+            options
+                .pointer(pointer)
+                .and_then(Value::as_str)
+                .map(str::to_owned)
+        };
         let reason = on_call("/abort/reason").unwrap_or_default();
         let abort_on = on_call("/abort/on_call")
             .map(|name| (name, reason))
             .or_else(|| on_call("/close/on_call").map(|name| (name, "Sandbox closed".to_owned())));
-        Self { state: Arc::default(), abort, abort_on }
+        Self {
+            state: Arc::default(),
+            abort,
+            abort_on,
+        }
     }
 
     pub(super) fn is_spread(name: &str) -> bool {
@@ -55,7 +63,11 @@ impl Host {
     }
 
     pub(super) fn received(&self) -> Vec<Value> {
-        self.state.received.lock().expect("an unpoisoned list").clone()
+        self.state
+            .received
+            .lock()
+            .expect("an unpoisoned list")
+            .clone()
     }
 
     pub(super) fn log(&self) -> Vec<String> {
@@ -65,12 +77,19 @@ impl Host {
 
 impl ScriptHost for Host {
     fn call(&self, call: HostCall) -> BoxFuture<'static, CallEnd> {
-        let arguments = call.arguments.as_ref().map(|json| json.parse().expect("arguments are JSON"));
+        let arguments = call
+            .arguments
+            .as_ref()
+            .map(|json| json.parse().expect("arguments are JSON"));
         let row = match &arguments {
             None => json!({"name": call.name}),
             Some(value) => json!({"name": call.name, "args": value}),
         };
-        self.state.received.lock().expect("an unpoisoned list").push(row);
+        self.state
+            .received
+            .lock()
+            .expect("an unpoisoned list")
+            .push(row);
         if let Some((name, reason)) = &self.abort_on
             && *name == call.name
         {
@@ -90,21 +109,38 @@ fn value(value: &Value) -> CallEnd {
 
 impl State {
     async fn tool(self: Arc<Self>, call: HostCall, arguments: Option<Value>) -> CallEnd {
-        let field = |name: &str| arguments.as_ref().and_then(|value| value.get(name)).cloned();
-        let text = |name: &str| field(name).and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default();
+        let field = |name: &str| {
+            arguments
+                .as_ref()
+                .and_then(|value| value.get(name))
+                .cloned()
+        };
+        let text = |name: &str| {
+            field(name)
+                .and_then(|value| value.as_str().map(str::to_owned))
+                .unwrap_or_default()
+        };
         match call.name.as_str() {
             // The argument's own text, so that nothing is lost on the way.
             "echo" => CallEnd::ok(call.arguments),
             "add" => {
-                let number = |name: &str| field(name).and_then(|value| value.as_f64()).unwrap_or(f64::NAN);
+                let number = |name: &str| {
+                    field(name)
+                        .and_then(|value| value.as_f64())
+                        .unwrap_or(f64::NAN)
+                };
                 value(&json!(number("a") + number("b")))
             }
-            "fail" => CallEnd::error(field("message").map_or("tool failed".to_owned(), |_| text("message"))),
+            "fail" => CallEnd::error(
+                field("message").map_or("tool failed".to_owned(), |_| text("message")),
+            ),
             "json" => CallEnd::ok(Some(JsonText::new(text("text")))),
             "nothing" => CallEnd::ok(None),
             "repeat" => {
                 let count = field("count").and_then(|count| count.as_u64()).unwrap_or(0);
-                value(&json!(text("text").repeat(usize::try_from(count).expect("a small count"))))
+                value(&json!(
+                    text("text").repeat(usize::try_from(count).expect("a small count"))
+                ))
             }
             "count" => {
                 let mut count = self.count.lock().expect("an unpoisoned count");
@@ -112,11 +148,19 @@ impl State {
                 value(&json!(*count))
             }
             "note" => {
-                self.log.lock().expect("an unpoisoned log").push(text("text"));
+                self.log
+                    .lock()
+                    .expect("an unpoisoned log")
+                    .push(text("text"));
                 CallEnd::ok(None)
             }
-            "image_block" => value(&json!({"type": "image", "data": PNG_1X1, "mimeType": "image/png"})),
-            "barrier" => self.barrier(field("n").and_then(|n| n.as_u64()).unwrap_or(1)).await,
+            "image_block" => {
+                value(&json!({"type": "image", "data": PNG_1X1, "mimeType": "image/png"}))
+            }
+            "barrier" => {
+                self.barrier(field("n").and_then(|n| n.as_u64()).unwrap_or(1))
+                    .await
+            }
             "gate" => self.gate(&text("name"), field("value"), &call.cancel).await,
             "open" => self.open(&text("name")),
             "hang" => {
@@ -164,12 +208,19 @@ impl State {
     }
 
     fn gate_named(&self, name: &str) -> Arc<Gate> {
-        Arc::clone(self.gates.lock().expect("unpoisoned gates").entry(name.to_owned()).or_default())
+        Arc::clone(
+            self.gates
+                .lock()
+                .expect("unpoisoned gates")
+                .entry(name.to_owned())
+                .or_default(),
+        )
     }
 
     async fn gate(&self, name: &str, answer: Option<Value>, cancel: &CancellationToken) -> CallEnd {
         let gate = self.gate_named(name);
-        gate.waiting.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+        gate.waiting
+            .fetch_add(1, std::sync::atomic::Ordering::SeqCst);
         let opened = gate.opened.notified();
         if !gate.is_open.load(std::sync::atomic::Ordering::SeqCst) {
             tokio::select! {
@@ -182,8 +233,11 @@ impl State {
 
     fn open(&self, name: &str) -> CallEnd {
         let gate = self.gate_named(name);
-        gate.is_open.store(true, std::sync::atomic::Ordering::SeqCst);
+        gate.is_open
+            .store(true, std::sync::atomic::Ordering::SeqCst);
         gate.opened.notify_waiters();
-        value(&json!(gate.waiting.load(std::sync::atomic::Ordering::SeqCst)))
+        value(&json!(
+            gate.waiting.load(std::sync::atomic::Ordering::SeqCst)
+        ))
     }
 }

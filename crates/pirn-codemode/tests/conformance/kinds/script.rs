@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use pirn_codemode::{
-    Abort, CallEnd, DEFAULT_FILE_NAME, Environment, RunOptions, Script, ScriptLimits, ScriptResult, global, run_script,
-    spread_global, status_name,
+    Abort, CallEnd, DEFAULT_FILE_NAME, Environment, RunOptions, Script, ScriptLimits, ScriptResult,
+    global, run_script, spread_global, status_name,
 };
 use pirn_vm::{JsString, JsonText, Output};
 use serde_json::{Map, Value, json};
@@ -25,31 +25,62 @@ pub(super) fn run(case: &Value, _folder: &CaseFolder) -> Result<Value, String> {
     let abort = Abort::new();
     let host = Arc::new(Host::new(abort.clone(), &options));
     let names = |key: &str| -> Vec<String> {
-        let list = case.get(key).and_then(Value::as_array).cloned().unwrap_or_default();
-        list.iter().filter_map(|name| name.as_str().map(str::to_owned)).collect()
+        let list = case
+            .get(key)
+            .and_then(Value::as_array)
+            .cloned()
+            .unwrap_or_default();
+        list.iter()
+            .filter_map(|name| name.as_str().map(str::to_owned))
+            .collect()
     };
-    let tools = names("tools").into_iter().map(|name| (name.clone(), format!("host:{name}")));
+    let tools = names("tools")
+        .into_iter()
+        .map(|name| (name.clone(), format!("host:{name}")));
     let globals = names("globals")
         .into_iter()
-        .map(|name| if Host::is_spread(&name) { spread_global(name) } else { global(name) })
+        .map(|name| {
+            if Host::is_spread(&name) {
+                spread_global(name)
+            } else {
+                global(name)
+            }
+        })
         .collect();
     let environment = match Environment::new(tools, globals, Arc::clone(&host) as _) {
         Ok(environment) => environment,
         Err(error) => {
-            return Ok(json!({"ok": false, "error": {"kind": "setup", "name": "Error", "message": error.to_string()}}));
+            return Ok(
+                json!({"ok": false, "error": {"kind": "setup", "name": "Error", "message": error.to_string()}}),
+            );
         }
     };
     let mut limits = ScriptLimits::default();
-    let timeout_ms = options.get("timeout_ms").and_then(Value::as_u64).unwrap_or(TIMEOUT_MS_DEFAULT);
+    let timeout_ms = options
+        .get("timeout_ms")
+        .and_then(Value::as_u64)
+        .unwrap_or(TIMEOUT_MS_DEFAULT);
     limits.wall = Duration::from_millis(timeout_ms);
     if let Some(bytes) = options.get("memory_bytes").and_then(Value::as_u64) {
         limits.vm.memory_bytes = u32::try_from(bytes).map_err(|error| error.to_string())?;
     }
     if options.pointer("/abort/before") == Some(&Value::Bool(true)) {
-        abort.abort(options.pointer("/abort/reason").and_then(Value::as_str).unwrap_or_default());
+        abort.abort(
+            options
+                .pointer("/abort/reason")
+                .and_then(Value::as_str)
+                .unwrap_or_default(),
+        );
     }
-    let script = Script { store: initial_store(&options), ..Script::new(script_text(case)?) };
-    let run_options = RunOptions { limits, abort, progress: None };
+    let script = Script {
+        store: initial_store(&options),
+        ..Script::new(script_text(case)?)
+    };
+    let run_options = RunOptions {
+        limits,
+        abort,
+        progress: None,
+    };
     let result = runtime().block_on(run_script(engine(), &script, &environment, run_options));
     Ok(canonical(&result, &host))
 }
@@ -58,24 +89,45 @@ pub(super) fn run(case: &Value, _folder: &CaseFolder) -> Result<Value, String> {
 pub(super) fn script_text(case: &Value) -> Result<String, String> {
     match case.get("script") {
         Some(Value::String(text)) => Ok(text.clone()),
-        Some(Value::Array(lines)) => Ok(lines.iter().filter_map(Value::as_str).collect::<Vec<_>>().join("\n")),
+        Some(Value::Array(lines)) => Ok(lines
+            .iter()
+            .filter_map(Value::as_str)
+            .collect::<Vec<_>>()
+            .join("\n")),
         _ => Err("\"script\" must be a text or a list of lines".to_owned()),
     }
 }
 
 fn initial_store(options: &Value) -> Vec<(String, JsonText)> {
-    let values = options.get("store").and_then(Value::as_object).cloned().unwrap_or_default();
-    values.into_iter().map(|(key, value)| (key, JsonText::from_value(&expand(value)))).collect()
+    let values = options
+        .get("store")
+        .and_then(Value::as_object)
+        .cloned()
+        .unwrap_or_default();
+    values
+        .into_iter()
+        .map(|(key, value)| (key, JsonText::from_value(&expand(value))))
+        .collect()
 }
 
 /// `{"$repeat": [text, n]}` spelled out.
 fn expand(value: Value) -> Value {
-    if let Some([Value::String(text), count]) = value.get("$repeat").and_then(Value::as_array).map(Vec::as_slice) {
-        let count = count.as_u64().and_then(|count| usize::try_from(count).ok()).unwrap_or(0);
+    if let Some([Value::String(text), count]) = value
+        .get("$repeat")
+        .and_then(Value::as_array)
+        .map(Vec::as_slice)
+    {
+        let count = count
+            .as_u64()
+            .and_then(|count| usize::try_from(count).ok())
+            .unwrap_or(0);
         return Value::String(text.repeat(count));
     }
     match value {
-        Value::Object(members) => members.into_iter().map(|(key, member)| (key, expand(member))).collect(),
+        Value::Object(members) => members
+            .into_iter()
+            .map(|(key, member)| (key, expand(member)))
+            .collect(),
         other => other,
     }
 }
@@ -86,12 +138,21 @@ fn canonical(result: &ScriptResult, host: &Host) -> Value {
     if let Ok(Some(value)) = &result.outcome {
         object.insert("value".into(), encode(value.parse().unwrap_or_default()));
     }
-    object.insert("output".into(), shorten(result.output.iter().map(output_item).collect()));
-    let calls = result.calls.iter().map(|call| json!({"name": call.name, "status": status_name(call.status)}));
+    object.insert(
+        "output".into(),
+        shorten(result.output.iter().map(output_item).collect()),
+    );
+    let calls = result
+        .calls
+        .iter()
+        .map(|call| json!({"name": call.name, "status": status_name(call.status)}));
     object.insert("calls".into(), shorten(calls.collect()));
     let received = host.received();
     if !received.is_empty() {
-        object.insert("received".into(), shorten(received.into_iter().map(encode).collect()));
+        object.insert(
+            "received".into(),
+            shorten(received.into_iter().map(encode).collect()),
+        );
     }
     let log = host.log();
     if !log.is_empty() {
@@ -124,7 +185,12 @@ fn store(result: &ScriptResult) -> Value {
     for write in &result.store_writes {
         match &write.value {
             Some(value) => {
-                let key = write.key.parse().ok().and_then(|key| key.as_str().map(str::to_owned)).unwrap_or_default();
+                let key = write
+                    .key
+                    .parse()
+                    .ok()
+                    .and_then(|key| key.as_str().map(str::to_owned))
+                    .unwrap_or_default();
                 set.insert(key, encode(value.parse().unwrap_or_default()));
             }
             None => deleted.push(key_of(&write.key)),
@@ -142,7 +208,10 @@ fn key_of(key: &JsonText) -> Value {
     let literal = key.as_str().trim_matches('"');
     let mut rest = literal;
     while let Some(first) = rest.chars().next() {
-        if let Some(unit) = rest.strip_prefix("\\u").and_then(|hex| u16::from_str_radix(hex.get(..4)?, 16).ok()) {
+        if let Some(unit) = rest
+            .strip_prefix("\\u")
+            .and_then(|hex| u16::from_str_radix(hex.get(..4)?, 16).ok())
+        {
             units.push(unit);
             rest = &rest[6..];
         } else {
@@ -164,10 +233,16 @@ pub(super) fn output_item(output: &Output) -> Value {
     match output {
         Output::Text(shown) => json!({"type": "text", "text": text(shown)}),
         Output::Console(shown) => json!({"type": "text", "text": text(shown), "console": true}),
-        Output::Image { data, mime_type, detail: _ } => {
+        Output::Image {
+            data,
+            mime_type,
+            detail: _,
+        } => {
             json!({"type": "image", "mimeType": mime_type, "data": encode(json!(data))})
         }
-        Output::Audio { data, mime_type } => json!({"type": "audio", "mimeType": mime_type, "data": encode(json!(data))}),
+        Output::Audio { data, mime_type } => {
+            json!({"type": "audio", "mimeType": mime_type, "data": encode(json!(data))})
+        }
     }
 }
 
@@ -183,6 +258,8 @@ pub(super) type Log = Mutex<Vec<String>>;
 
 /// The end of a call that was stopped, as the recordings have it.
 pub(super) fn stopped(label: &str, log: &Log) -> CallEnd {
-    log.lock().expect("no test panics while it logs").push(format!("{label} cancelled"));
+    log.lock()
+        .expect("no test panics while it logs")
+        .push(format!("{label} cancelled"));
     CallEnd::error(format!("{label} cancelled"))
 }

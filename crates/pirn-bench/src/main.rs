@@ -1,0 +1,61 @@
+//! Measures a release build: `cargo xtask bench engine [--json FILE] [--only TEXT]`.
+//!
+//! Every figure in the documentation comes from here. Where `PIRN_PEERS` names a `node_modules` folder with
+//! `@earendil-works/pi-codemode`, the same work is done there in the same run.
+
+mod engine;
+mod interrupt;
+mod peers;
+mod process;
+mod report;
+mod search;
+mod stats;
+mod sys;
+
+use std::path::PathBuf;
+
+use anyhow::{Result, bail};
+
+use report::Report;
+
+/// What is measured.
+struct Options {
+    json: Option<PathBuf>,
+    only: Option<String>,
+}
+
+impl Options {
+    fn wants(&self, name: &str) -> bool {
+        self.only.as_deref().is_none_or(|only| name.contains(only))
+    }
+}
+
+fn main() -> Result<()> {
+    let mut arguments = std::env::args().skip(1);
+    let mut options = Options { json: None, only: None };
+    match arguments.next().as_deref() {
+        Some("engine") | None => {}
+        Some(other) => bail!("there is no suite `{other}`; the suite is: engine"),
+    }
+    while let Some(flag) = arguments.next() {
+        match flag.as_str() {
+            "--json" => options.json = arguments.next().map(PathBuf::from),
+            "--only" => options.only = arguments.next(),
+            other => bail!("unknown option `{other}`; there are --json FILE and --only TEXT"),
+        }
+    }
+    if cfg!(debug_assertions) {
+        bail!("figures of a debug build mean nothing; use `cargo xtask bench`");
+    }
+    let mut report = Report::new();
+    engine::measure(&options, &mut report)?;
+    interrupt::measure(&options, &mut report)?;
+    process::measure(&options, &mut report)?;
+    search::measure(&options, &mut report)?;
+    peers::measure(&options, &mut report)?;
+    report.print();
+    if let Some(path) = options.json {
+        report.write_json(&path)?;
+    }
+    Ok(())
+}

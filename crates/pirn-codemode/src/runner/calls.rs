@@ -1,0 +1,446 @@
+//! The calls of one script: started in order within the limits, recorded, stopped with it, saved with it.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+use futures_util::future::BoxFuture;
+use futures_util::stream::FuturesUnordered;
+use futures_util::{FutureExt as _, StreamExt as _};
+use pirn_tool::CallStatus;
+use pirn_vm::{CallId, CallTarget, JsonText, Settlement};
+use tokio_util::sync::CancellationToken;
+
+use super::{Collected, Progress, SavedCall, SavedStage};
+use crate::host::{CallEnd, Environment, HostCall};
+use crate::limits::ScriptLimits;
+use crate::result::CallRecord;
+
+/// Characters of a call's argument kept in its record.
+const RECORD_ARGUMENT_CHARS_MAX: usize = 200;
+/// Characters of an error's message kept in a call's record.
+const RECORD_ERROR_CHARS_MAX: usize = 500;
+
+type InFlight = FuturesUnordered<BoxFuture<'static, (CallId, Option<usize>, CallEnd)>>;
+
+/// The script's calls.
+pub(crate) struct Calls {
+    environment: Environment,
+    pub(crate) records: Vec<CallRecord>,
+    started: Vec<Instant>,
+    in_flight: InFlight,
+    waiting: VecDeque<(CallId, Option<usize>, HostCall)>,
+    /// What is needed to save the calls that are open.
+    open: BTreeMap<CallId, OpenCall>,
+    cancel: CancellationToken,
+    in_flight_max: usize,
+    calls_max: u32,
+    bytes_max: usize,
+}
+
+struct OpenCall {
+    record: Option<usize>,
+    arguments: Option<JsonText>,
+}
+
+impl Calls {
+    pub(super) fn new(environment: Environment, limits: &ScriptLimits) -> Self {
+        Self {
+            environment,
+            records: Vec::new(),
+            started: Vec::new(),
+            in_flight: FuturesUnordered::new(),
+            waiting: VecDeque::new(),
+            open: BTreeMap::new(),
+            cancel: CancellationToken::new(),
+            in_flight_max: limits.calls_in_flight_max.max(1),
+            calls_max: limits.calls_max,
+            bytes_max: limits.call_bytes_max,
+        }
+    }
+
+    /// Puts back the records of a saved script.
+    pub(super) fn continue_from(&mut self, records: Vec<CallRecord>, now: Instant) {
+        self.started = vec![now; records.len()];
+        self.records = records;
+    }
+
+    /// Takes a call on, or says why it is refused.
+    pub(super) fn accept(
+        &mut self,
+        id: CallId,
+        target: CallTarget,
+        name: String,
+        arguments: Option<JsonText>,
+        collected: &mut Collected,
+    ) -> Option<CallEnd> {
+        let size = arguments.as_ref().map_or(0, |json| json.as_str().len());
+        let mut number = 0;
+        let mut record = None;
+        if target == CallTarget::Tool {
+            if self.records.len() >= self.calls_max as usize {
+                let limit = self.calls_max;
+                let message =
+                    format!("{name}: the script has made {limit} calls, which is its limit");
+                return Some(over_limit(&name, None, message));
+            }
+            number = u32::try_from(self.records.len())
+                .unwrap_or(u32::MAX)
+                .saturating_add(1);
+            record = Some(self.records.len());
+            let shown = arguments.as_ref().map_or("", |json| json.as_str());
+            self.records.push(CallRecord {
+                number,
+                name: name.clone(),
+                arguments: excerpt(shown, RECORD_ARGUMENT_CHARS_MAX),
+                status: CallStatus::Unfinished,
+                duration: None,
+                error: None,
+            });
+            self.started.push(Instant::now());
+            if let Some(record) = self.records.last() {
+                collected.report(&Progress::CallStarted(record));
+            }
+        }
+        if size > self.bytes_max {
+            let limit = self.bytes_max;
+            let message =
+                format!("{name}: the argument has {size} bytes of JSON, the limit is {limit}");
+            let end = over_limit(&name, self.environment.host.call_id(number), message);
+            self.close(record, &end, collected);
+            return Some(end);
+        }
+        self.open.insert(
+            id,
+            OpenCall {
+                record,
+                arguments: arguments.clone(),
+            },
+        );
+        let call = HostCall {
+            number,
+            target,
+            name,
+            arguments,
+            cancel: self.cancel.child_token(),
+        };
+        self.waiting.push_back((id, record, call));
+        None
+    }
+
+    /// Starts waiting calls while there is room, and takes the ends of those that are done.
+    pub(super) fn progress(
+        &mut self,
+        context: &mut Context<'_>,
+        collected: &mut Collected,
+        settled: &mut Vec<(CallId, CallEnd)>,
+    ) {
+        loop {
+            while self.in_flight.len() < self.in_flight_max
+                && let Some((id, record, call)) = self.waiting.pop_front()
+            {
+                let future = guarded(|| self.environment.host.call(call));
+                self.in_flight
+                    .push(Box::pin(async move { (id, record, future.await) }));
+            }
+            match self.in_flight.poll_next_unpin(context) {
+                Poll::Ready(Some((id, record, end))) => {
+                    self.open.remove(&id);
+                    let end = self.delivered(record, end);
+                    self.close(record, &end, collected);
+                    settled.push((id, end));
+                }
+                Poll::Ready(None) if !self.waiting.is_empty() => {}
+                Poll::Ready(None) | Poll::Pending => return,
+            }
+        }
+    }
+
+    /// What the script gets of an end: bounded, and an error that names the call.
+    fn delivered(&self, record: Option<usize>, end: CallEnd) -> CallEnd {
+        let CallEnd { settlement, status } = end;
+        let limit = self.bytes_max;
+        let settlement = match settlement {
+            Settlement::Resolved(Some(json)) if json.as_str().len() > limit => {
+                let size = json.as_str().len();
+                let message = format!(
+                    "the result has {size} bytes of JSON, the limit is {limit}; ask for less of it"
+                );
+                Settlement::Rejected {
+                    message,
+                    tool: None,
+                    call_id: None,
+                    kind: Some(KIND_LIMIT.to_owned()),
+                }
+            }
+            resolved @ Settlement::Resolved(_) => resolved,
+            Settlement::Rejected {
+                message,
+                tool,
+                call_id,
+                kind,
+            } => {
+                let message = if message.len() > limit {
+                    excerpt(&message, limit)
+                } else {
+                    message
+                };
+                Settlement::Rejected {
+                    message,
+                    tool,
+                    call_id,
+                    kind,
+                }
+            }
+        };
+        let settlement = match (settlement, record.and_then(|index| self.records.get(index))) {
+            (
+                Settlement::Rejected {
+                    message,
+                    tool,
+                    call_id,
+                    kind,
+                },
+                Some(record),
+            ) => Settlement::Rejected {
+                message,
+                tool: tool.or_else(|| Some(record.name.clone())),
+                call_id: call_id.or_else(|| self.environment.host.call_id(record.number)),
+                kind: kind.or_else(|| Some(kind_of(status).to_owned())),
+            },
+            (settlement, _) => settlement,
+        };
+        CallEnd { settlement, status }
+    }
+
+    fn close(&mut self, record: Option<usize>, end: &CallEnd, collected: &mut Collected) {
+        let Some(index) = record else { return };
+        let duration = self.started.get(index).map(Instant::elapsed);
+        let Some(record) = self.records.get_mut(index) else {
+            return;
+        };
+        record.status = end.status;
+        record.duration = duration;
+        if let Settlement::Rejected { message, .. } = &end.settlement {
+            record.error = Some(excerpt(message, RECORD_ERROR_CHARS_MAX));
+        }
+        collected.report(&Progress::CallEnded(record));
+    }
+
+    /// Cancels what still runs and waits for it, but not for ever.
+    pub(super) async fn stop_all(&mut self, grace: Duration, collected: &mut Collected) {
+        self.cancel.cancel();
+        // A call that waited for room never started.
+        for (id, record, call) in std::mem::take(&mut self.waiting) {
+            self.open.remove(&id);
+            let end = CallEnd::cancelled(format!("{} was not started", call.name));
+            self.close(record, &end, collected);
+        }
+        self.stop_in_flight(grace, collected, |_, _, _| {}).await;
+    }
+
+    /// Stops the calls in flight; gives every open call as it is to be saved.
+    pub(super) async fn pause(
+        &mut self,
+        grace: Duration,
+        collected: &mut Collected,
+    ) -> Vec<SavedCall> {
+        let mut saved = Vec::new();
+        for (id, record, call) in std::mem::take(&mut self.waiting) {
+            self.open.remove(&id);
+            saved.push(SavedCall {
+                id: id.as_u32(),
+                record,
+                arguments: call.arguments,
+                stage: SavedStage::Queued,
+            });
+        }
+        self.cancel.cancel();
+        self.stop_in_flight(grace, collected, |id, call, end| {
+            let stage = end.map_or(SavedStage::Started, SavedStage::Ended);
+            saved.push(SavedCall {
+                id: id.as_u32(),
+                record: call.record,
+                arguments: call.arguments,
+                stage,
+            });
+        })
+        .await;
+        saved
+    }
+
+    /// Waits for calls that were told to stop, and says how each ended; `None` for those that did not confirm in time.
+    async fn stop_in_flight(
+        &mut self,
+        grace: Duration,
+        collected: &mut Collected,
+        mut stopped: impl FnMut(CallId, OpenCall, Option<CallEnd>),
+    ) {
+        let all = async {
+            while let Some((id, record, end)) = self.in_flight.next().await {
+                // A call that was told to stop and fails has stopped; one that succeeds all the same took effect.
+                let status = if end.status == CallStatus::Error {
+                    CallStatus::Cancelled
+                } else {
+                    end.status
+                };
+                let end = self.delivered(record, CallEnd { status, ..end });
+                self.close(record, &end, collected);
+                if let Some(call) = self.open.remove(&id) {
+                    stopped(id, call, Some(end));
+                }
+            }
+        };
+        drop(tokio::time::timeout(grace, all).await);
+        self.in_flight.clear();
+        let end = CallEnd {
+            status: CallStatus::Unknown,
+            ..CallEnd::error("the call was stopped and did not confirm; it may have taken effect")
+        };
+        for (id, call) in std::mem::take(&mut self.open) {
+            self.close(call.record, &end, collected);
+            stopped(id, call, None);
+        }
+    }
+
+    /// Takes up a call of a saved script: one that never started waits again, one that was made is taken up by the host or
+    /// ends as it is known to have ended. Gives its end, if there is one already.
+    pub(super) fn take_up(
+        &mut self,
+        id: CallId,
+        target: CallTarget,
+        name: &str,
+        saved: SavedCall,
+    ) -> Option<CallEnd> {
+        let SavedCall {
+            record,
+            arguments,
+            stage,
+            ..
+        } = saved;
+        let call = HostCall {
+            number: record
+                .and_then(|index| self.records.get(index))
+                .map_or(0, |record| record.number),
+            target,
+            name: name.to_owned(),
+            arguments: arguments.clone(),
+            cancel: self.cancel.child_token(),
+        };
+        let future = match stage {
+            SavedStage::Queued => {
+                self.waiting.push_back((id, record, call));
+                None
+            }
+            SavedStage::Started | SavedStage::Ended(_) => {
+                match self.environment.host.resume_call(call) {
+                    Some(future) => Some(future),
+                    None => match stage {
+                        SavedStage::Ended(end) => return Some(end),
+                        SavedStage::Started | SavedStage::Queued => {
+                            return Some(self.unknown(name, record));
+                        }
+                    },
+                }
+            }
+        };
+        if let Some(record) = record.and_then(|index| self.records.get_mut(index)) {
+            record.status = CallStatus::Unfinished;
+            record.duration = None;
+            record.error = None;
+        }
+        self.open.insert(id, OpenCall { record, arguments });
+        if let Some(future) = future {
+            let future = guarded(|| future);
+            self.in_flight
+                .push(Box::pin(async move { (id, record, future.await) }));
+        }
+        None
+    }
+
+    pub(super) fn unknown(&mut self, name: &str, record: Option<usize>) -> CallEnd {
+        let message = format!(
+            "{name} was running when the script was saved; whether it took effect is unknown"
+        );
+        let mut number = None;
+        if let Some(record) = record.and_then(|index| self.records.get_mut(index)) {
+            record.status = CallStatus::Unknown;
+            record.error = Some(message.clone());
+            number = Some(record.number);
+        }
+        CallEnd {
+            settlement: Settlement::Rejected {
+                message,
+                tool: Some(name.to_owned()),
+                call_id: number.and_then(|number| self.environment.host.call_id(number)),
+                kind: Some(kind_of(CallStatus::Unknown).to_owned()),
+            },
+            status: CallStatus::Unknown,
+        }
+    }
+}
+
+/// A run that is dropped takes its calls along, also those that others watch over.
+impl Drop for Calls {
+    fn drop(&mut self) {
+        self.cancel.cancel();
+    }
+}
+
+/// `error.kind` of a call that one of the script's limits refused.
+const KIND_LIMIT: &str = "limit";
+
+fn over_limit(name: &str, call_id: Option<String>, message: String) -> CallEnd {
+    let (tool, kind) = (Some(name.to_owned()), Some(KIND_LIMIT.to_owned()));
+    CallEnd {
+        settlement: Settlement::Rejected {
+            message,
+            tool,
+            call_id,
+            kind,
+        },
+        status: CallStatus::Error,
+    }
+}
+
+/// `error.kind` where the host gives none.
+fn kind_of(status: CallStatus) -> &'static str {
+    match status {
+        CallStatus::Ok | CallStatus::Error | CallStatus::Unfinished => "failed",
+        CallStatus::Cancelled => "cancelled",
+        CallStatus::Unknown => "unknown",
+    }
+}
+
+/// A host's call whose panics end the call alone.
+fn guarded(
+    call: impl FnOnce() -> BoxFuture<'static, CallEnd>,
+) -> impl Future<Output = CallEnd> + Send + 'static {
+    let panicked = || CallEnd {
+        status: CallStatus::Unknown,
+        ..CallEnd::error(
+            "the host panicked while it made this call, which is a bug in it; it may have taken effect",
+        )
+    };
+    let future = catch_unwind(AssertUnwindSafe(call)).map_err(|_| panicked());
+    async move {
+        match future {
+            Ok(future) => AssertUnwindSafe(future)
+                .catch_unwind()
+                .await
+                .unwrap_or_else(|_| panicked()),
+            Err(end) => end,
+        }
+    }
+}
+
+/// The text, or its start with three dots where it is longer than `chars_max`.
+fn excerpt(text: &str, chars_max: usize) -> String {
+    if text.chars().nth(chars_max).is_none() {
+        return text.to_owned();
+    }
+    let mut start: String = text.chars().take(chars_max.saturating_sub(3)).collect();
+    start.push_str("...");
+    start
+}

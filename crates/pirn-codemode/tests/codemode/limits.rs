@@ -1,0 +1,162 @@
+//! Limits: what is over one fails, says which one it was, and takes nothing else along.
+
+use std::time::Duration;
+
+use pirn_codemode::ScriptLimits;
+use pirn_vm::Limits;
+use serde_json::json;
+
+use crate::support::{Lab, calls, failure, options, short_grace, texts, value};
+
+fn wall(milliseconds: u64) -> ScriptLimits {
+    ScriptLimits {
+        wall: Duration::from_millis(milliseconds),
+        ..short_grace()
+    }
+}
+
+#[tokio::test]
+async fn a_deadline_covers_computing_and_waiting() {
+    for code in [
+        "text('kept'); for (;;);",
+        "text('kept'); await tools.gate({name: 'never'});",
+        "text('kept'); await tools.deaf();",
+        "text('kept'); await new Promise((done) => setTimeout(done, 60000));",
+        "text('kept'); for (;;) { try { for (;;); } catch {} }",
+        "text('kept'); for (;;) await new Promise((done) => setTimeout(done, 1));",
+    ] {
+        let lab = Lab::new();
+        let result = lab.run_with(code, options(wall(60))).await;
+        assert_eq!(
+            failure(&result),
+            "timeout: The script timed out after 60 ms",
+            "{code}"
+        );
+        assert_eq!(texts(&result.output), ["kept"], "{code}");
+        assert!(result.wall < Duration::from_secs(5), "{code}");
+    }
+}
+
+#[tokio::test]
+async fn a_deadline_says_what_became_of_the_calls() {
+    let lab = Lab::new();
+    let code = "await Promise.all([tools.gate({name: 'x'}), tools.deaf(), tools.stubborn({name: 'x'}), tools.echo(1)]);";
+    let result = lab.run_with(code, options(wall(60))).await;
+    assert_eq!(
+        calls(&result),
+        ["gate cancelled", "deaf unknown", "stubborn ok", "echo ok"]
+    );
+}
+
+#[tokio::test]
+async fn no_deadline_is_no_trouble() {
+    let limits = ScriptLimits {
+        wall: Duration::MAX,
+        cancel_grace: Duration::MAX,
+        ..ScriptLimits::default()
+    };
+    let result = Lab::new()
+        .run_with("tools.gate({name: 'x'}); return 1;", options(limits))
+        .await;
+    assert_eq!(value(&result), json!(1));
+}
+
+#[tokio::test]
+async fn processor_time_counts_and_waiting_does_not() {
+    let vm = Limits {
+        cpu: Duration::from_millis(50),
+        ..Limits::default()
+    };
+    let limits = ScriptLimits {
+        vm,
+        ..ScriptLimits::default()
+    };
+    let result = Lab::new().run_with("for (;;);", options(limits)).await;
+    assert_eq!(
+        failure(&result),
+        "cpu: The script used up its 50 ms of processor time"
+    );
+    let waits = "await new Promise((done) => setTimeout(done, 120)); return 'rested';";
+    assert_eq!(
+        value(&Lab::new().run_with(waits, options(limits)).await),
+        json!("rested")
+    );
+}
+
+#[tokio::test]
+async fn memory_is_bounded() {
+    let vm = Limits {
+        memory_bytes: 16 << 20,
+        ..Limits::default()
+    };
+    let limits = ScriptLimits {
+        vm,
+        ..ScriptLimits::default()
+    };
+    let bomb = "const all = []; for (;;) all.push('x'.repeat(1e5) + all.length);";
+    let shown = failure(&Lab::new().run_with(bomb, options(limits)).await);
+    assert!(shown.contains("out of memory"), "{shown}");
+    let caught = format!("try {{ {bomb} }} catch (error) {{ return error.message; }}");
+    assert_eq!(
+        value(&Lab::new().run_with(&caught, options(limits)).await),
+        json!("out of memory")
+    );
+}
+
+#[tokio::test]
+async fn source_has_a_largest_size() {
+    let limits = ScriptLimits {
+        source_bytes_max: 100,
+        ..ScriptLimits::default()
+    };
+    let code = format!("text('never'); // {}", "x".repeat(100));
+    let result = Lab::new().run_with(&code, options(limits)).await;
+    assert_eq!(
+        failure(&result),
+        "script: The script has 118 bytes, the limit is 100; keep data in files and read it with tools"
+    );
+    assert!(result.output.is_empty());
+    assert_eq!(ScriptLimits::default().source_bytes_max, 1 << 20);
+}
+
+#[tokio::test]
+async fn output_has_a_largest_size_that_nothing_catches() {
+    let vm = Limits {
+        output_characters: 100,
+        output_items: 5,
+        ..Limits::default()
+    };
+    let limits = ScriptLimits {
+        vm,
+        ..ScriptLimits::default()
+    };
+    for (code, kept) in [
+        ("for (let n = 0; ; n++) { try { text(n); } catch {} }", 5),
+        (
+            "for (;;) { try { console.log('x'.repeat(60)); } catch {} }",
+            1,
+        ),
+    ] {
+        let result = Lab::new().run_with(code, options(limits)).await;
+        assert_eq!(
+            failure(&result),
+            "script: Script output exceeds the limit of 100 characters or 5 items",
+            "{code}"
+        );
+        assert_eq!(result.output.len(), kept, "{code}");
+    }
+}
+
+#[tokio::test]
+async fn a_huge_error_of_a_tool_is_cut() {
+    let limits = ScriptLimits {
+        call_bytes_max: 1_000,
+        ..ScriptLimits::default()
+    };
+    let code =
+        "return tools.fail({message: 'y'.repeat(900)}).catch((error) => error.message.length);";
+    assert_eq!(
+        value(&Lab::new().run_with(code, options(limits)).await),
+        json!(900)
+    );
+}

@@ -1,0 +1,23 @@
+//! Tests of the crate through its public surface. Recorded cases of other systems are in `tests/conformance`.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a failed expectation of a helper fails the test, as one of the test itself does"
+)]
+
+mod calls;
+mod cells;
+mod discovery;
+mod embedding;
+mod errors;
+mod exec_tool;
+mod layout;
+mod limits;
+mod models;
+mod parallel;
+mod property;
+mod store;
+mod support;
+mod suspend;

@@ -1,0 +1,247 @@
+//! What can be typed. Help, completions and the reference in `docs/cli.md` come from these definitions.
+
+use std::path::PathBuf;
+
+use clap::builder::{PossibleValuesParser, TypedValueParser as _};
+use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
+use pirn_codemode::{LayoutKind, OPTION_INTEGER_MAX, OPTION_TIMEOUT_MS_MAX};
+use pirn_tool::Effects;
+
+use crate::failure::Exit;
+
+/// Help is wrapped at this width, also on wider terminals: longer lines are hard to read.
+const HELP_COLUMNS_MAX: usize = 100;
+/// The least memory that the interpreter and a small script get along with.
+const MEMORY_MB_MIN: u64 = 8;
+/// The most memory of a script: a 32-bit machine has 4 GiB, of which the guest's own parts need some.
+const MEMORY_MB_MAX: u64 = 2_048;
+/// The word for every effect.
+const EVERY_EFFECT: &str = "all";
+
+/// Runs programs that call tools.
+#[derive(Debug, Parser)]
+#[command(
+    name = "pirn",
+    version,
+    max_term_width = HELP_COLUMNS_MAX,
+    subcommand_required = true,
+    arg_required_else_help = true,
+    disable_help_subcommand = true,
+    after_help = "Run `pirn COMMAND --help` for more about a command."
+)]
+pub(crate) struct CommandLine {
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run a script with the built-in tools
+    ///
+    /// The script is JavaScript or TypeScript, the body of an async function. What it returns and what it gives to `text()`
+    /// goes to standard output; console lines, calls and errors go to standard error.
+    #[command(
+        override_usage = "pirn exec [OPTIONS] <FILE>\n       pirn exec [OPTIONS] -\n       pirn exec [OPTIONS] -e <CODE>",
+        after_long_help = exit_codes()
+    )]
+    Exec(Box<ExecArguments>),
+    /// List the tools that scripts can call
+    Tools(ToolsArguments),
+    /// Check that Pirn works on this machine
+    Doctor(DoctorArguments),
+    /// Print a completion script for a shell
+    Completions(CompletionsArguments),
+}
+
+/// The arguments of `pirn exec`.
+#[derive(Debug, Args)]
+pub(crate) struct ExecArguments {
+    /// File that holds the script; `-` stands for standard input
+    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "code")]
+    pub(crate) file: Option<PathBuf>,
+
+    /// Run CODE instead of a file
+    #[arg(short = 'e', long = "eval", value_name = "CODE")]
+    pub(crate) code: Option<String>,
+
+    /// Folder in which the tools work; the script's own FILE is looked up in the current one
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) cwd: Option<PathBuf>,
+
+    /// Offer only these tools; a name may hold `*`
+    #[arg(
+        long,
+        value_name = "NAMES",
+        value_delimiter = ',',
+        help_heading = "Tools"
+    )]
+    pub(crate) tools: Vec<String>,
+
+    /// Leave these tools out; a name may hold `*`
+    #[arg(
+        long,
+        value_name = "NAMES",
+        value_delimiter = ',',
+        help_heading = "Tools"
+    )]
+    pub(crate) exclude_tools: Vec<String>,
+
+    /// Allow tools with these effects without asking; alone, it allows all
+    ///
+    /// `process` includes `write` and `network`, since a command can do both. Reading is always allowed. What is neither
+    /// allowed nor denied is asked on the terminal, and denied where there is none.
+    #[arg(
+        long,
+        value_name = "EFFECTS",
+        value_delimiter = ',',
+        num_args = 0..,
+        require_equals = true,
+        default_missing_value = EVERY_EFFECT,
+        value_parser = effects_parser(),
+        help_heading = "Permissions"
+    )]
+    pub(crate) yes: Vec<Effects>,
+
+    /// Deny tools with any of these effects; wins over --yes
+    #[arg(
+        long,
+        value_name = "EFFECTS",
+        value_delimiter = ',',
+        value_parser = effects_parser(),
+        help_heading = "Permissions"
+    )]
+    pub(crate) deny: Vec<Effects>,
+
+    /// Deny every tool that can do more than read
+    #[arg(long, conflicts_with = "yes", help_heading = "Permissions")]
+    pub(crate) read_only: bool,
+
+    /// Print the whole result as one JSON object
+    #[arg(long, conflicts_with = "layout", help_heading = "Output")]
+    pub(crate) json: bool,
+
+    /// Print what a model would read, with header and error
+    #[arg(long, value_name = "LAYOUT", help_heading = "Output")]
+    pub(crate) layout: Option<Layout>,
+
+    /// Cut the output to about this many tokens and keep the whole in a file
+    #[arg(
+        long,
+        value_name = "N",
+        value_parser = clap::value_parser!(u64).range(..=OPTION_INTEGER_MAX),
+        help_heading = "Output"
+    )]
+    pub(crate) max_output_tokens: Option<u64>,
+
+    /// Do not show the script's calls
+    #[arg(short, long, help_heading = "Output")]
+    pub(crate) quiet: bool,
+
+    /// End the script after this time, waiting included [default: 30 minutes]
+    #[arg(
+        long,
+        value_name = "N",
+        value_parser = clap::value_parser!(u64).range(1..=OPTION_TIMEOUT_MS_MAX),
+        help_heading = "Limits"
+    )]
+    pub(crate) timeout_ms: Option<u64>,
+
+    /// End the script after this much computing of its own [default: 60 seconds]
+    #[arg(
+        long,
+        value_name = "N",
+        value_parser = clap::value_parser!(u64).range(1..=OPTION_TIMEOUT_MS_MAX),
+        help_heading = "Limits"
+    )]
+    pub(crate) cpu_ms: Option<u64>,
+
+    /// Memory the script may use, in MiB [default: 256]
+    #[arg(
+        long,
+        value_name = "N",
+        value_parser = clap::value_parser!(u64).range(MEMORY_MB_MIN..=MEMORY_MB_MAX),
+        help_heading = "Limits"
+    )]
+    pub(crate) memory_mb: Option<u64>,
+
+    /// JSON file behind `store()` and `load()`; made when missing
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) store: Option<PathBuf>,
+}
+
+/// The arguments of `pirn tools`.
+#[derive(Debug, Args)]
+pub(crate) struct ToolsArguments {
+    /// Words to search for; the best match comes first
+    #[arg(value_name = "QUERY", num_args = 0..)]
+    pub(crate) query: Vec<String>,
+
+    /// Print everything about the tools as a JSON array
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// Print TypeScript declarations
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) declarations: bool,
+}
+
+/// The arguments of `pirn doctor`.
+#[derive(Debug, Args)]
+pub(crate) struct DoctorArguments {
+    /// Print the findings as a JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// The arguments of `pirn completions`.
+#[derive(Debug, Args)]
+pub(crate) struct CompletionsArguments {
+    /// The shell
+    #[arg(value_name = "SHELL")]
+    pub(crate) shell: clap_complete::Shell,
+}
+
+/// The forms in which a model reads results.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Layout {
+    /// One block per item
+    Items,
+    /// Neighbouring texts together, console lines at the end
+    Joined,
+}
+
+impl From<Layout> for LayoutKind {
+    fn from(layout: Layout) -> Self {
+        match layout {
+            Layout::Items => Self::Items,
+            Layout::Joined => Self::Joined,
+        }
+    }
+}
+
+/// The union of effects that were given one by one.
+pub(crate) fn union(effects: &[Effects]) -> Effects {
+    effects
+        .iter()
+        .fold(Effects::NONE, |sum, effect| sum | *effect)
+}
+
+fn effects_parser() -> impl clap::builder::TypedValueParser<Value = Effects> {
+    let names = Effects::ALL
+        .into_iter()
+        .map(|(_, name)| name)
+        .chain([EVERY_EFFECT]);
+    PossibleValuesParser::new(names).map(|name| {
+        let every = Effects::ALL
+            .into_iter()
+            .fold(Effects::NONE, |sum, (effect, _)| sum | effect);
+        Effects::from_name(&name).unwrap_or(every)
+    })
+}
+
+fn exit_codes() -> String {
+    let rows = Exit::ALL.map(|exit| format!("  {:<4} {}", exit.code(), exit.meaning()));
+    format!("Exit codes:\n{}", rows.join("\n"))
+}

@@ -1,0 +1,141 @@
+//! `pirn doctor`: does Pirn work on this machine, and what to do where it does not.
+
+mod checks;
+
+use serde_json::{Value, json};
+
+use crate::arguments::DoctorArguments;
+use crate::failure::{Exit, Failure};
+use crate::standard;
+use crate::surroundings::Surroundings;
+use checks::Check;
+
+/// What was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Finding {
+    /// As it should be.
+    Good,
+    /// Pirn works, but not all of it.
+    Lacking,
+    /// Pirn does not work.
+    Bad,
+}
+
+impl Finding {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Good => "ok",
+            Self::Lacking => "warning",
+            Self::Bad => "failed",
+        }
+    }
+}
+
+/// One line of the report.
+#[derive(Debug)]
+struct Report {
+    name: &'static str,
+    finding: Finding,
+    what: String,
+    /// What to do about it.
+    remedy: Option<String>,
+}
+
+impl Report {
+    fn good(what: impl Into<String>) -> Self {
+        Self {
+            name: "",
+            finding: Finding::Good,
+            what: what.into(),
+            remedy: None,
+        }
+    }
+
+    fn lacking(what: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self {
+            name: "",
+            finding: Finding::Lacking,
+            what: what.into(),
+            remedy: Some(remedy.into()),
+        }
+    }
+
+    fn bad(what: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self {
+            name: "",
+            finding: Finding::Bad,
+            what: what.into(),
+            remedy: Some(remedy.into()),
+        }
+    }
+}
+
+/// Runs the command.
+pub(crate) fn run(
+    arguments: &DoctorArguments,
+    surroundings: &Surroundings,
+) -> Result<Exit, Failure> {
+    let reports: Vec<Report> = checks::ALL
+        .iter()
+        .map(|Check { name, run }| Report {
+            name,
+            ..run(surroundings)
+        })
+        .collect();
+    let text = if arguments.json {
+        as_json(&reports)
+    } else {
+        as_text(&reports)
+    };
+    standard::write_out(&text)?;
+    let bad: Vec<&str> = reports
+        .iter()
+        .filter(|report| report.finding == Finding::Bad)
+        .map(|report| report.name)
+        .collect();
+    if bad.is_empty() {
+        return Ok(Exit::Success);
+    }
+    Err(Failure::new(
+        Exit::Failed,
+        format!("Pirn does not work here: {}", bad.join(", ")),
+    ))
+}
+
+fn as_text(reports: &[Report]) -> String {
+    let width = reports
+        .iter()
+        .map(|report| report.name.len())
+        .max()
+        .unwrap_or_default();
+    let line = |report: &Report| {
+        let state = report.finding.word();
+        let remedy = report
+            .remedy
+            .as_ref()
+            .map(|remedy| format!("{:1$}remedy: {remedy}\n", "", width + 11));
+        format!(
+            "{state:<7}  {:<width$}  {}\n{}",
+            report.name,
+            report.what,
+            remedy.unwrap_or_default()
+        )
+    };
+    reports.iter().map(line).collect()
+}
+
+fn as_json(reports: &[Report]) -> String {
+    let checks = reports.iter().map(|report| {
+        let mut row =
+            json!({"name": report.name, "status": report.finding.word(), "text": report.what});
+        if let Some(remedy) = &report.remedy {
+            row["remedy"] = json!(remedy);
+        }
+        row
+    });
+    let is_ok = reports.iter().all(|report| report.finding != Finding::Bad);
+    format!(
+        "{:#}\n",
+        json!({"ok": is_ok, "checks": checks.collect::<Value>()})
+    )
+}

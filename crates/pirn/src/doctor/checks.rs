@@ -1,0 +1,244 @@
+//! What `pirn doctor` looks at.
+
+use std::ffi::OsStr;
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use pirn_sandbox::{Command, ExitStatus};
+use pirn_vm::{End, EngineOptions, Limits, Program, Step, Vm, VmEngine};
+
+use super::Report;
+use crate::surroundings::{Display, Stream, Surroundings};
+use crate::tty::{self, Tty};
+
+/// One thing to look at.
+pub(super) struct Check {
+    pub(super) name: &'static str,
+    pub(super) run: fn(&Surroundings) -> Report,
+}
+
+/// Everything, in the order of the report.
+pub(super) const ALL: &[Check] = &[
+    Check {
+        name: "version",
+        run: version,
+    },
+    Check {
+        name: "script engine",
+        run: engine,
+    },
+    Check {
+        name: "temporary folder",
+        run: temp_folder,
+    },
+    Check {
+        name: "child processes",
+        run: children,
+    },
+    Check {
+        name: "bash",
+        run: bash,
+    },
+    Check {
+        name: "git",
+        run: git,
+    },
+    Check {
+        name: "terminal",
+        run: terminal,
+    },
+    Check {
+        name: "PIRN_HOME",
+        run: pirn_home,
+    },
+];
+
+/// VMs that are started to measure how long that takes; the median of fewer would jump.
+const STARTS: usize = 21;
+/// How long `true` may take to run on the busiest machine.
+const CHILD_WAIT: Duration = Duration::from_secs(10);
+
+fn version(_surroundings: &Surroundings) -> Report {
+    Report::good(format!(
+        "pirn {} for {} on {}, engine {}",
+        env!("CARGO_PKG_VERSION"),
+        std::env::consts::OS,
+        std::env::consts::ARCH,
+        VmEngine::artifact()
+    ))
+}
+
+fn engine(_surroundings: &Surroundings) -> Report {
+    match median_start() {
+        Ok(start) => Report::good(format!("a script starts in {} µs", start.as_micros())),
+        Err(error) => Report::bad(
+            error.to_string(),
+            "the engine needs a 64-bit processor and address space: look at `ulimit -v`, and report it otherwise",
+        ),
+    }
+}
+
+/// From nothing to the end of a script that returns at once.
+fn median_start() -> anyhow::Result<Duration> {
+    let options = EngineOptions {
+        live_vms_max: 1,
+        memory_bytes_max: Limits::default().memory_bytes,
+    };
+    let engine = VmEngine::new(options)?;
+    let program = Program {
+        source: "return 1".into(),
+        file_name: "doctor.js".into(),
+        ..Program::default()
+    };
+    let mut starts = Vec::with_capacity(STARTS);
+    for _ in 0..STARTS {
+        let started = Instant::now();
+        let mut vm = Vm::new(&engine, Limits::default())?;
+        vm.start(&program)?;
+        match vm.poll() {
+            Step::Ended(End::Returned(Some(value))) if value.as_str() == "1" => {
+                starts.push(started.elapsed());
+            }
+            other => anyhow::bail!("a script that returns 1 ended with {other:?}"),
+        }
+    }
+    starts.sort_unstable();
+    Ok(starts.get(STARTS / 2).copied().unwrap_or_default())
+}
+
+fn temp_folder(surroundings: &Surroundings) -> Report {
+    let folder = surroundings.temp_dir.display();
+    let written =
+        tempfile::tempfile_in(&surroundings.temp_dir).and_then(|mut file| file.write_all(b"pirn"));
+    match written {
+        Ok(()) => Report::good(format!("{folder} is writable")),
+        Err(error) => Report::bad(
+            format!("{folder} is not writable: {error}"),
+            "set TMPDIR to a folder that is; long outputs and pictures are kept there",
+        ),
+    }
+}
+
+fn children(surroundings: &Surroundings) -> Report {
+    match run_true(surroundings) {
+        Ok(()) => Report::good("start, end and are cleaned up"),
+        Err(error) => Report::bad(
+            error.to_string(),
+            "check that `true` is on the PATH and that `ulimit -u` leaves room",
+        ),
+    }
+}
+
+fn run_true(surroundings: &Surroundings) -> anyhow::Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    runtime.block_on(async {
+        let child = Command::new("true")
+            .envs(surroundings.environment.iter().cloned())
+            .spawn()?;
+        let ended = tokio::time::timeout(CHILD_WAIT, async {
+            let status = child.wait().await;
+            child.wait_all().await;
+            status
+        });
+        match ended.await {
+            Ok(ExitStatus::Code(0)) => Ok(()),
+            Ok(other) => anyhow::bail!("`true` ended with {other:?}"),
+            Err(_) => anyhow::bail!("`true` did not end within {} s", CHILD_WAIT.as_secs()),
+        }
+    })
+}
+
+fn bash(surroundings: &Surroundings) -> Report {
+    if let Some(shell) = &surroundings.shell {
+        let shown = shell.display();
+        return if shell.is_file() {
+            Report::good(format!("{shown}, from PIRN_SHELL"))
+        } else {
+            Report::lacking(
+                format!("PIRN_SHELL names {shown}, which is no file"),
+                "correct or unset PIRN_SHELL; the tool bash cannot run",
+            )
+        };
+    }
+    let usual = PathBuf::from("/bin/bash");
+    let found = usual
+        .is_file()
+        .then_some(usual)
+        .or_else(|| on_path(surroundings, "bash"));
+    match found {
+        Some(path) => Report::good(path.display().to_string()),
+        None => Report::lacking(
+            "not found",
+            "install bash; until then the tool bash runs sh",
+        ),
+    }
+}
+
+fn git(surroundings: &Surroundings) -> Report {
+    match on_path(surroundings, "git") {
+        Some(path) => Report::good(path.display().to_string()),
+        None => Report::lacking(
+            "not found",
+            "install git; scripts that ask it say less without it",
+        ),
+    }
+}
+
+fn on_path(surroundings: &Surroundings, program: &str) -> Option<PathBuf> {
+    let path = surroundings
+        .environment
+        .iter()
+        .find(|(name, _)| name == OsStr::new("PATH"))?;
+    std::env::split_paths(&path.1)
+        .map(|folder| folder.join(program))
+        .find(|candidate| candidate.is_file())
+}
+
+fn terminal(surroundings: &Surroundings) -> Report {
+    let name = |stream: Stream| match stream {
+        Stream::Terminal => "terminal",
+        Stream::Other => "other",
+    };
+    let streams = format!(
+        "stdin {}, stdout {}, stderr {}",
+        name(surroundings.stdin),
+        name(surroundings.stdout),
+        name(surroundings.stderr)
+    );
+    let width = tty::columns()
+        .map(|columns| format!(", {columns} columns"))
+        .unwrap_or_default();
+    let display = match surroundings.display {
+        Display::Moving => "running calls are repainted",
+        Display::Lines => "calls are plain lines",
+    };
+    let asking = match surroundings.stderr {
+        Stream::Terminal if Tty::open().is_ok() => "questions are asked",
+        Stream::Terminal | Stream::Other => "nobody can be asked, --yes allows effects",
+    };
+    Report::good(format!("{streams}{width}; {display}; {asking}"))
+}
+
+fn pirn_home(surroundings: &Surroundings) -> Report {
+    let Some(home) = &surroundings.pirn_home else {
+        return Report::lacking("there is no home folder", "set HOME or PIRN_HOME");
+    };
+    let shown = home.display();
+    match std::fs::metadata(home) {
+        Ok(metadata) if metadata.is_dir() => Report::good(shown.to_string()),
+        Ok(_) => Report::lacking(
+            format!("{shown} is not a folder"),
+            "move it away or set PIRN_HOME",
+        ),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            Report::good(format!("{shown}, which does not exist yet"))
+        }
+        Err(error) => Report::lacking(
+            format!("{shown}: {error}"),
+            "make it readable or set PIRN_HOME",
+        ),
+    }
+}

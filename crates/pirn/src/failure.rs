@@ -1,0 +1,216 @@
+//! How the program ends, and how every error looks.
+
+use std::fmt::Write as _;
+use std::process::ExitCode;
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+
+/// The exit codes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// Everything went well; also when nobody read the output to its end.
+    Success,
+    /// The script failed, or something else did.
+    Failed,
+    /// The input cannot be used; nothing was done.
+    Usage,
+    /// The script ran past its deadline.
+    Deadline,
+    /// The user stopped it.
+    Interrupted,
+}
+
+impl Exit {
+    /// Every exit code, in the order of their numbers.
+    pub(crate) const ALL: [Self; 5] = [
+        Self::Success,
+        Self::Failed,
+        Self::Usage,
+        Self::Deadline,
+        Self::Interrupted,
+    ];
+
+    /// The number. 124 is that of `timeout`, and 130 that of a shell after Ctrl-C.
+    pub(crate) fn code(self) -> u8 {
+        match self {
+            Self::Success => 0,
+            Self::Failed => 1,
+            Self::Usage => 2,
+            Self::Deadline => 124,
+            Self::Interrupted => 130,
+        }
+    }
+
+    /// For help and reference.
+    pub(crate) fn meaning(self) -> &'static str {
+        match self {
+            Self::Success => "The script succeeded, also when the reader of its output left early",
+            Self::Failed => "The script failed",
+            Self::Usage => {
+                "The command line, the script's file or the store cannot be used; nothing was run"
+            }
+            Self::Deadline => "The script ran past its deadline",
+            Self::Interrupted => "The script was interrupted",
+        }
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit.code())
+    }
+}
+
+/// Why the program ends without success, as data; [`Failure::render`] is the only place that makes text of it.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    /// The exit code.
+    pub(crate) exit: Exit,
+    /// The message, and the causes below it.
+    error: anyhow::Error,
+    /// Paragraphs below the message: what was done, usage.
+    details: Vec<String>,
+    /// What to do about it.
+    hints: Vec<String>,
+}
+
+impl Failure {
+    /// A failure with this message.
+    pub(crate) fn new(exit: Exit, message: impl Into<String>) -> Self {
+        Self {
+            exit,
+            error: anyhow::Error::msg(message.into()),
+            details: Vec::new(),
+            hints: Vec::new(),
+        }
+    }
+
+    /// Input that cannot be used.
+    pub(crate) fn usage(message: impl Into<String>) -> Self {
+        Self::new(Exit::Usage, message)
+    }
+
+    /// Input that cannot be used because of `cause`.
+    pub(crate) fn usage_because(
+        cause: impl Into<anyhow::Error>,
+        message: impl Into<String>,
+    ) -> Self {
+        Self {
+            exit: Exit::Usage,
+            ..Self::from(cause.into().context(message.into()))
+        }
+    }
+
+    /// Adds advice.
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hints.push(hint.into());
+        self
+    }
+
+    /// Adds a paragraph.
+    pub(crate) fn detail(mut self, detail: impl Into<String>) -> Self {
+        self.details.push(detail.into());
+        self
+    }
+
+    /// A command line that is wrong.
+    pub(crate) fn from_clap(error: &clap::Error) -> Self {
+        let text = error.render().to_string();
+        if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+            return Self::usage("a command is missing").detail(text.trim_end());
+        }
+        // The paragraphs are the message, tips, the usage, and where to find more.
+        let mut paragraphs = text.split("\n\n");
+        let message = paragraphs.next().unwrap_or_default();
+        let mut failure = Self::usage(
+            message
+                .strip_prefix("error: ")
+                .unwrap_or(message)
+                .trim_end(),
+        );
+        for paragraph in paragraphs.map(str::trim) {
+            if paragraph.starts_with("tip: ") {
+                let tips = paragraph
+                    .lines()
+                    .filter_map(|line| line.trim().strip_prefix("tip: "));
+                failure.hints.extend(tips.map(str::to_owned));
+            } else if paragraph.starts_with("Usage: ") {
+                failure.details.push(paragraph.to_owned());
+            }
+        }
+        if let Some(ContextValue::String(command)) = error.get(ContextKind::InvalidSubcommand)
+            && std::path::Path::new(command).is_file()
+        {
+            failure
+                .hints
+                .push(format!("`pirn exec {command}` runs a script"));
+        }
+        failure
+    }
+
+    /// The text for people.
+    pub(crate) fn render(&self, style: Style) -> String {
+        let mut text = format!("{} {}\n", style.error("error:"), self.error);
+        for cause in self.error.chain().skip(1) {
+            writeln_to(&mut text, format_args!("  caused by: {cause}"));
+        }
+        for detail in &self.details {
+            writeln_to(&mut text, format_args!("\n{detail}"));
+        }
+        for (index, hint) in self.hints.iter().enumerate() {
+            let gap = if index == 0 { "\n" } else { "" };
+            writeln_to(
+                &mut text,
+                format_args!("{gap}{} {hint}", style.hint("hint:")),
+            );
+        }
+        text
+    }
+}
+
+impl From<anyhow::Error> for Failure {
+    fn from(error: anyhow::Error) -> Self {
+        Self {
+            exit: Exit::Failed,
+            error,
+            details: Vec::new(),
+            hints: Vec::new(),
+        }
+    }
+}
+
+fn writeln_to(text: &mut String, line: std::fmt::Arguments<'_>) {
+    // Writing to a string cannot fail.
+    let _infallible = writeln!(text, "{line}");
+}
+
+/// Whether messages are coloured. No meaning is in the colour alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Style {
+    /// Colours of the terminal's own palette.
+    Coloured,
+    /// Text only.
+    Plain,
+}
+
+impl Style {
+    fn error(self, word: &str) -> String {
+        self.paint("1;31", word)
+    }
+
+    fn hint(self, word: &str) -> String {
+        self.paint("1;36", word)
+    }
+
+    /// A word before a remark that is no error.
+    pub(crate) fn note(self, word: &str) -> String {
+        self.paint("1", word)
+    }
+
+    fn paint(self, code: &str, word: &str) -> String {
+        match self {
+            Self::Coloured => format!("\u{1b}[{code}m{word}\u{1b}[0m"),
+            Self::Plain => word.to_owned(),
+        }
+    }
+}

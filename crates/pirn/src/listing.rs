@@ -1,0 +1,146 @@
+//! `pirn tools`: the tools that scripts can call.
+
+use pirn_codemode::{ToolDeclaration, render_declarations};
+use pirn_tool::{Registry, Tool, search_tools, to_identifier, tool_identifiers};
+use pirn_tools::builtin_tools;
+use serde_json::{Value, json};
+
+use crate::arguments::ToolsArguments;
+use crate::consent::names;
+use crate::failure::{Exit, Failure};
+use crate::standard;
+use crate::surroundings::{Stream, Surroundings};
+use crate::tty;
+use crate::visible::{cut, on_one_line};
+
+/// Columns of a row where the output is not on a terminal.
+const COLUMNS_DEFAULT: usize = 120;
+
+/// A tool with its identifier.
+struct Row {
+    tool: Tool,
+    identifier: String,
+}
+
+/// Runs the command.
+pub(crate) fn run(
+    arguments: &ToolsArguments,
+    surroundings: &Surroundings,
+) -> Result<Exit, Failure> {
+    let registry = Registry::new();
+    for tool in builtin_tools(surroundings.tools_options(&surroundings.cwd)) {
+        registry.register(tool);
+    }
+    let tools = registry.callable();
+    let identifiers = tool_identifiers(tools.iter().map(|tool| tool.spec().name.as_str()));
+    for (name, identifier) in collisions(&tools, &identifiers) {
+        standard::note(&format!(
+            "another tool is called like `{name}`; in scripts it is tools.{identifier}"
+        ));
+    }
+    let mut rows: Vec<Row> = tools
+        .into_iter()
+        .zip(identifiers)
+        .map(|(tool, identifier)| Row { tool, identifier })
+        .collect();
+    let query = arguments.query.join(" ");
+    if !query.trim().is_empty() {
+        rows = matching(&query, rows);
+        if rows.is_empty() {
+            return Err(Failure::new(
+                Exit::Failed,
+                format!("no tool matches `{}`", on_one_line(&query)),
+            )
+            .hint("`pirn tools` lists all"));
+        }
+    }
+    let text = if arguments.json {
+        format!("{:#}\n", rows.iter().map(as_json).collect::<Value>())
+    } else if arguments.declarations {
+        declarations(&rows)
+    } else {
+        table(&rows, surroundings.stdout)
+    };
+    standard::write_out(&text)?;
+    Ok(Exit::Success)
+}
+
+/// Names that are not what scripts would take them for.
+fn collisions<'a>(
+    tools: &'a [Tool],
+    identifiers: &'a [String],
+) -> impl Iterator<Item = (&'a str, &'a str)> {
+    tools
+        .iter()
+        .map(|tool| tool.spec().name.as_str())
+        .zip(identifiers.iter().map(String::as_str))
+        .filter(|(name, identifier)| to_identifier(name) != *identifier)
+}
+
+fn matching(query: &str, rows: Vec<Row>) -> Vec<Row> {
+    let tools: Vec<Tool> = rows.iter().map(|row| row.tool.clone()).collect();
+    let mut rows: Vec<Option<Row>> = rows.into_iter().map(Some).collect();
+    search_tools(&tools, query, None, tools.len())
+        .into_iter()
+        .filter_map(|ranked| rows.get_mut(ranked.index).and_then(Option::take))
+        .collect()
+}
+
+fn as_json(row: &Row) -> Value {
+    let spec = row.tool.spec();
+    json!({
+        "name": spec.name,
+        "identifier": row.identifier,
+        "description": spec.description,
+        "inputSchema": spec.input_schema,
+        "outputSchema": spec.output_schema,
+        "effects": spec.effects.names().collect::<Vec<_>>(),
+        "exposure": spec.exposure,
+    })
+}
+
+fn declarations(rows: &[Row]) -> String {
+    let text_schema = json!({"type": "string"});
+    let tools: Vec<ToolDeclaration<'_>> = rows
+        .iter()
+        .map(|row| {
+            let spec = row.tool.spec();
+            ToolDeclaration {
+                name: &spec.name,
+                identifier: Some(&row.identifier),
+                description: Some(&spec.description),
+                input_schema: Some(&spec.input_schema),
+                // A tool without an output schema resolves to its text.
+                output_schema: Some(spec.output_schema.as_ref().unwrap_or(&text_schema)),
+            }
+        })
+        .collect();
+    format!("{}\n", render_declarations(&tools, &[]))
+}
+
+fn table(rows: &[Row], stdout: Stream) -> String {
+    let columns = match stdout {
+        Stream::Terminal => tty::columns().unwrap_or(COLUMNS_DEFAULT),
+        Stream::Other => COLUMNS_DEFAULT,
+    };
+    let effects = |row: &Row| match names(row.tool.spec().effects) {
+        names if names.is_empty() => "-".to_owned(),
+        names => names,
+    };
+    let width = |cell: &dyn Fn(&Row) -> usize| rows.iter().map(cell).max().unwrap_or_default();
+    let name_width = width(&|row| row.tool.spec().name.chars().count());
+    let effects_width = width(&|row| effects(row).chars().count());
+    rows.iter()
+        .map(|row| {
+            let spec = row.tool.spec();
+            let summary = on_one_line(spec.description.lines().next().unwrap_or_default());
+            let name = on_one_line(&spec.name);
+            let line = format!(
+                "{name:<name_width$}  {:<effects_width$}  {summary}",
+                effects(row)
+            );
+            cut(line.trim_end(), columns)
+        })
+        .flat_map(|line| [line, "\n".to_owned()])
+        .collect()
+}

@@ -1,0 +1,114 @@
+//! What the process was started in, read once.
+
+use std::ffi::OsString;
+use std::io::IsTerminal as _;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use pirn_tools::ToolsOptions;
+
+use crate::failure::{Failure, Style};
+use crate::variables::{NO_COLOR, PIRN_HOME, PIRN_SHELL, TERM};
+
+/// Where a standard stream leads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stream {
+    /// To a terminal.
+    Terminal,
+    /// To a file, a pipe or nowhere.
+    Other,
+}
+
+/// What the terminal behind standard error can do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Display {
+    /// The cursor can be moved.
+    Moving,
+    /// Lines only.
+    Lines,
+}
+
+/// What the process was started in.
+#[derive(Debug, Clone)]
+pub(crate) struct Surroundings {
+    /// The current folder.
+    pub(crate) cwd: PathBuf,
+    /// The user's home.
+    pub(crate) home: Option<PathBuf>,
+    /// For files that need not stay.
+    pub(crate) temp_dir: PathBuf,
+    /// Pirn's own files.
+    pub(crate) pirn_home: Option<PathBuf>,
+    /// The shell of `bash`, where the user wants another one.
+    pub(crate) shell: Option<PathBuf>,
+    /// All variables.
+    pub(crate) environment: Vec<(OsString, OsString)>,
+    /// Standard input.
+    pub(crate) stdin: Stream,
+    /// Standard output.
+    pub(crate) stdout: Stream,
+    /// Standard error.
+    pub(crate) stderr: Stream,
+    /// What can be shown on standard error.
+    pub(crate) display: Display,
+}
+
+impl Surroundings {
+    /// Reads them.
+    pub(crate) fn read() -> Result<Self, Failure> {
+        let cwd = std::env::current_dir()
+            .context("the current folder cannot be read; it may have been deleted")?;
+        let home = std::env::home_dir().filter(|home| !home.as_os_str().is_empty());
+        let pirn_home = PIRN_HOME
+            .read()
+            .map(PathBuf::from)
+            .or_else(|| home.as_ref().map(|home| home.join(".pirn")));
+        let stderr = stream(std::io::stderr().is_terminal());
+        Ok(Self {
+            cwd,
+            home,
+            temp_dir: std::env::temp_dir(),
+            pirn_home,
+            shell: PIRN_SHELL.read().map(PathBuf::from),
+            environment: std::env::vars_os().collect(),
+            stdin: stream(std::io::stdin().is_terminal()),
+            stdout: stream(std::io::stdout().is_terminal()),
+            stderr,
+            display: display(stderr),
+        })
+    }
+
+    /// Options of the built-in tools that work in `cwd`.
+    pub(crate) fn tools_options(&self, cwd: &Path) -> ToolsOptions {
+        ToolsOptions {
+            environment: self.environment.clone(),
+            shell: self.shell.clone(),
+            home: self.home.clone(),
+            ..ToolsOptions::new(cwd, &self.temp_dir)
+        }
+    }
+}
+
+fn stream(is_terminal: bool) -> Stream {
+    if is_terminal {
+        Stream::Terminal
+    } else {
+        Stream::Other
+    }
+}
+
+fn display(stderr: Stream) -> Display {
+    let is_dumb = TERM.read().is_some_and(|term| term == "dumb");
+    match stderr {
+        Stream::Terminal if !is_dumb => Display::Moving,
+        Stream::Terminal | Stream::Other => Display::Lines,
+    }
+}
+
+/// How messages on standard error look; asked also before anything else is known.
+pub(crate) fn message_style() -> Style {
+    match display(stream(std::io::stderr().is_terminal())) {
+        Display::Moving if NO_COLOR.read().is_none() => Style::Coloured,
+        Display::Moving | Display::Lines => Style::Plain,
+    }
+}

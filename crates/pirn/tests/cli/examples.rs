@@ -1,0 +1,137 @@
+//! The example scripts, run for real.
+
+use std::process::Command;
+
+use crate::place::{Place, repository};
+
+fn git(place: &Place, arguments: &[&str]) {
+    let mut command: Command = place.program("git");
+    command.args([
+        "-c",
+        "user.name=Ada",
+        "-c",
+        "user.email=ada@localhost",
+        "-c",
+        "init.defaultBranch=main",
+    ]);
+    let output = command
+        .args(arguments)
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{arguments:?} {output:?}");
+}
+
+fn example(name: &str) -> String {
+    repository(&format!("examples/{name}"))
+        .to_str()
+        .unwrap()
+        .to_owned()
+}
+
+fn small_repository() -> Place {
+    let place = Place::new();
+    place.write("README.md", "# Sample project\n");
+    place.write(
+        "src/main.rs",
+        "fn main() {\n    // TODO: say hello\n    fetch_user();\n}\n\nfn fetch_user() {}\n",
+    );
+    place.write(
+        "src/fetch_user.rs",
+        "pub struct FetchUser;\npub const FETCH_USER: u8 = 1; // not fetch_users\n",
+    );
+    place.write("Cargo.toml", "[package]\nname = \"sample\"\n");
+    git(&place, &["init", "--quiet"]);
+    git(&place, &["add", "."]);
+    git(&place, &["commit", "--quiet", "-m", "first"]);
+    place
+}
+
+#[test]
+fn repository_report() {
+    let place = small_repository();
+    let report = place
+        .run(&[
+            "exec",
+            "-q",
+            "--yes=process",
+            &example("repository-report.ts"),
+        ])
+        .good();
+    for line in [
+        "Report on Sample project",
+        "4 files, 11 lines, 1 KiB",
+        "Manifests: 1 × Cargo.toml",
+        "        6  src/main.rs",
+        "1 TODO and FIXME in 1 file, the oldest first",
+        "  src/main.rs:2  // TODO: say hello  (Ada, today)",
+        "Commits in the last 90 days: Ada (1)",
+    ] {
+        assert!(
+            report.lines().any(|shown| shown == line),
+            "{line}\n{report}"
+        );
+    }
+}
+
+#[test]
+fn log_triage() {
+    let place = Place::new();
+    place.write("a.log", "2026-01-02 03:04:05 ERROR cannot reach 10.0.0.1:80\n2026-01-02 03:04:06 ERROR cannot reach 10.0.0.2:80\nno errors\n");
+    place.write("b.jsonl", "{\"level\":50,\"msg\":\"disk full\",\"time\":1767323045000}\n{\"level\":30,\"msg\":\"error-free\"}\n");
+    let arguments = [
+        "exec",
+        "-q",
+        "--yes=process",
+        "--store",
+        "store.json",
+        &example("log-triage.js"),
+    ];
+    let first = place.run(&arguments).good();
+    assert!(
+        first.starts_with("3 errors in 2 groups, from 2 files\n"),
+        "{first}"
+    );
+    assert!(
+        first.contains("2×; 2026-01-02 03:04:05 to 2026-01-02 03:04:06; ./a.log"),
+        "{first}"
+    );
+    assert!(first.contains("disk full"), "{first}");
+    let second = place.run(&arguments).good();
+    assert!(second.contains("2×, 2 at the last run"), "{second}");
+}
+
+#[test]
+fn bulk_rename() {
+    let place = small_repository();
+    let arguments = [
+        "exec",
+        "-q",
+        "--yes",
+        "--store",
+        "../store.json",
+        &example("bulk-rename.ts"),
+    ];
+    let dry = place.run(&arguments).good();
+    assert!(
+        dry.contains("src/main.rs") && dry.contains("load_account"),
+        "{dry}"
+    );
+    assert!(place.read("src/main.rs").contains("fetch_user()"));
+    place
+        .run(&[
+            "exec",
+            "--store",
+            "../store.json",
+            "-e",
+            "store('bulk-rename:apply', true)",
+        ])
+        .good();
+    place.run(&arguments).good();
+    assert!(place.read("src/main.rs").contains("load_account()"));
+    let renamed = place.read("src/load_account.rs");
+    assert_eq!(
+        renamed,
+        "pub struct LoadAccount;\npub const LOAD_ACCOUNT: u8 = 1; // not fetch_users\n"
+    );
+}

@@ -1,0 +1,36 @@
+//! The built program, run as a user runs it.
+#![cfg(unix)]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "helpers of tests fail like tests"
+)]
+
+mod commands;
+mod consent;
+mod ends;
+mod examples;
+mod help;
+mod input;
+mod output;
+mod place;
+mod sources;
+mod store;
+#[cfg(target_os = "linux")]
+mod terminal;
+
+#[test]
+fn no_file_is_forgotten() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli");
+    let listed = include_str!("main.rs");
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
+        if path.extension().is_some_and(|extension| extension == "rs") && name != "main" {
+            assert!(
+                listed.contains(&format!("mod {name};")),
+                "{name}.rs is not part of the tests"
+            );
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! On a terminal: questions, and calls that are repainted.
+
+use std::fs::File;
+use std::io::{Read as _, Write as _};
+use std::process::{Child, Stdio};
+
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+
+use crate::place::Place;
+
+/// Pirn on a terminal of its own: standard input and standard error are the terminal, standard output is not.
+struct Session {
+    child: Child,
+    terminal: File,
+    seen: String,
+}
+
+impl Session {
+    fn start(place: &Place, arguments: &[&str]) -> Self {
+        let controller =
+            openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
+        grantpt(&controller).unwrap();
+        unlockpt(&controller).unwrap();
+        let name = ptsname(&controller, Vec::new()).unwrap();
+        let terminal = || {
+            File::options()
+                .read(true)
+                .write(true)
+                .open(name.to_str().unwrap())
+                .unwrap()
+        };
+        let mut command = place.program("setsid");
+        command
+            .args(["--ctty", "--wait", env!("CARGO_BIN_EXE_pirn")])
+            .args(arguments)
+            .stdin(terminal())
+            .stderr(terminal())
+            .stdout(Stdio::piped())
+            .env("TERM", "xterm");
+        let child = command.spawn().unwrap();
+        Self {
+            child,
+            terminal: controller.into(),
+            seen: String::new(),
+        }
+    }
+
+    /// Reads until the text is there, and returns what came before it.
+    fn until(&mut self, text: &str) -> String {
+        loop {
+            if let Some((before, after)) = self.seen.split_once(text) {
+                let before = before.to_owned();
+                self.seen = after.to_owned();
+                return before;
+            }
+            let mut chunk = [0; 4096];
+            let count = self.terminal.read(&mut chunk).unwrap_or_default();
+            assert!(
+                count > 0,
+                "the terminal closed before {text:?}: {}",
+                self.seen
+            );
+            self.seen
+                .push_str(&String::from_utf8_lossy(&chunk[..count]));
+        }
+    }
+
+    fn answer(&mut self, text: &str) {
+        self.terminal.write_all(text.as_bytes()).unwrap();
+    }
+
+    /// The exit code, standard output, and the rest of what the terminal showed.
+    fn end(mut self) -> (Option<i32>, String, String) {
+        let mut chunk = [0; 4096];
+        // Linux reports an error when the last process has closed its side.
+        while let Ok(count @ 1..) = self.terminal.read(&mut chunk) {
+            self.seen
+                .push_str(&String::from_utf8_lossy(&chunk[..count]));
+        }
+        let output = self.child.wait_with_output().unwrap();
+        (
+            output.status.code(),
+            String::from_utf8(output.stdout).unwrap(),
+            self.seen,
+        )
+    }
+}
+
+const TWICE: &str =
+    "for (const name of ['a', 'b']) await tools.write({path: name, content: 'x'}); return 'done'";
+
+#[test]
+fn each_call_is_asked_for() {
+    let place = Place::new();
+    let mut session = Session::start(&place, &["exec", "-e", TWICE]);
+    let question = session.until("Allow? [y]es, [n]o, [a]ll calls of write: ");
+    assert!(
+        question
+            .contains("write (effects: read, write)\r\n  {\"path\":\"a\",\"content\":\"x\"}\r\n"),
+        "{question}"
+    );
+    session.answer("perhaps\n");
+    session.until("Allow? ");
+    session.answer("y\n");
+    session.until("{\"path\":\"b\",\"content\":\"x\"}\r\n");
+    session.until("Allow? [y]es, [n]o, [a]ll calls of write: ");
+    session.answer("n\n");
+    let (code, stdout, seen) = session.end();
+    assert_eq!((code, stdout.as_str()), (Some(1), ""), "{seen}");
+    assert!(
+        seen.contains("✗ write") && seen.contains("not allowed by the user"),
+        "{seen}"
+    );
+    assert!(place.path().join("a").exists() && !place.path().join("b").exists());
+}
+
+#[test]
+fn all_calls_of_a_tool_are_allowed_at_once() {
+    let place = Place::new();
+    let code = "await Promise.all(['a', 'b', 'c'].map((path) => tools.write({path, content: 'x'}))); return 'done'";
+    let mut session = Session::start(&place, &["exec", "-e", code]);
+    session.until("calls of write: ");
+    session.answer("a\n");
+    let (code, stdout, seen) = session.end();
+    assert_eq!((code, stdout.as_str()), (Some(0), "done\n"), "{seen}");
+    assert!(!seen.contains("Allow?"), "{seen}");
+    assert_eq!(seen.matches("✓ write").count(), 3, "{seen}");
+}
+
+#[test]
+fn a_script_on_standard_input_answers_nothing() {
+    let place = Place::new();
+    // The script is typed, as is what looks like an answer; both are read as the script.
+    let mut session = Session::start(&place, &["exec", "-"]);
+    session.answer("await tools.write({path: 'a', content: 'x'});\n//\ny\n\u{4}");
+    session.until("calls of write: ");
+    session.answer("\u{4}");
+    let (code, _, seen) = session.end();
+    assert_eq!(code, Some(1), "{seen}");
+    assert!(!place.path().join("a").exists());
+}
+
+#[test]
+fn what_a_script_prints_cannot_hide_a_question() {
+    let place = Place::new();
+    let code = "console.log('\\u001b[8m\\u001b[2J'); await tools.write({path: '\\u202ea\\u001b[1m', content: ''})";
+    let mut session = Session::start(&place, &["exec", "-e", code]);
+    let before = session.until("Allow?");
+    assert!(before.contains("\\u{1b}[8m\\u{1b}[2J"), "{before}");
+    assert!(
+        !before.contains("\u{1b}[8m")
+            && !before.contains("\u{1b}[2J")
+            && !before.contains('\u{202e}'),
+        "{before:?}"
+    );
+    session.answer("n\n");
+    assert_eq!(session.end().0, Some(1));
+}
+
+#[test]
+fn control_c_ends_a_question() {
+    let place = Place::new();
+    let mut session = Session::start(
+        &place,
+        &[
+            "exec",
+            "-e",
+            "text('kept'); await tools.write({path: 'a', content: ''})",
+        ],
+    );
+    session.until("calls of write: ");
+    session.answer("\u{3}");
+    let (code, stdout, seen) = session.end();
+    assert_eq!((code, stdout.as_str()), (Some(130), "kept\n"), "{seen}");
+}
+
+#[test]
+fn running_calls_are_repainted() {
+    let place = Place::new();
+    assert!(
+        place
+            .program("mkfifo")
+            .arg(place.path().join("pipe"))
+            .status()
+            .unwrap()
+            .success()
+    );
+    let code = "await tools.bash({command: 'read line < pipe'}); return 'done'";
+    let mut session = Session::start(&place, &["exec", "--yes", "-e", code]);
+    session.until("· bash ");
+    session.until(" {\"command\":\"read line < pipe\"}\r\n");
+    session.until("\u{1b}[1A\r\u{1b}[J· bash ");
+    std::fs::write(place.path().join("pipe"), "go\n").unwrap();
+    session.until("✓ bash ");
+    let (code, stdout, seen) = session.end();
+    assert_eq!((code, stdout.as_str()), (Some(0), "done\n"), "{seen}");
+}
+
+#[test]
+fn errors_are_coloured_unless_that_is_not_wanted() {
+    let place = Place::new();
+    let (_, _, seen) = Session::start(&place, &["exec", "-e", "throw new Error('no')"]).end();
+    assert!(
+        seen.starts_with("\u{1b}[1;31merror:\u{1b}[0m no"),
+        "{seen:?}"
+    );
+    assert!(
+        !place
+            .run(&["exec", "-e", "throw new Error('no')"])
+            .stderr
+            .contains('\u{1b}')
+    );
+}
