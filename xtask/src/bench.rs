@@ -13,7 +13,14 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<()> {
         bail!("the workspace has no package `{BENCH_PACKAGE}`, so there is nothing to measure");
     }
     // The product itself is measured too, as a whole process.
-    command::run(command::cargo(root).args(["build", "--release", "--package", "pirn", "--package", BENCH_PACKAGE]))?;
+    command::run(command::cargo(root).args([
+        "build",
+        "--release",
+        "--package",
+        "pirn",
+        "--package",
+        BENCH_PACKAGE,
+    ]))?;
     command::run(
         command::cargo(root)
             .args(["run", "--release", "--package", BENCH_PACKAGE, "--"])

@@ -22,7 +22,10 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<()> {
     println!("compiling the guest; this takes half a minute");
     let wasm = compile::compile_guest(&guest, &work, root).map_err(|problem| anyhow!(problem))?;
     let sources = compile::sources_digest(&guest).map_err(|problem| anyhow!(problem))?;
-    let record = format!("{}  pirn-vm.wasm\n{sources}  sources\n", compile::digest(&wasm));
+    let record = format!(
+        "{}  pirn-vm.wasm\n{sources}  sources\n",
+        compile::digest(&wasm)
+    );
     let path = guest.join("artifact.sha256");
     if check {
         let recorded = fs::read_to_string(&path).with_context(|| path.display().to_string())?;
@@ -36,9 +39,15 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<()> {
         println!("the guest matches its recorded digest");
         return Ok(());
     }
-    for (path, bytes) in [(guest.join("pirn-vm.wasm"), wasm.as_slice()), (path, record.as_bytes())] {
+    for (path, bytes) in [
+        (guest.join("pirn-vm.wasm"), wasm.as_slice()),
+        (path, record.as_bytes()),
+    ] {
         fs::write(&path, bytes).with_context(|| path.display().to_string())?;
     }
-    println!("{} bytes of WebAssembly, recorded in crates/pirn-vm/guest/artifact.sha256", wasm.len());
+    println!(
+        "{} bytes of WebAssembly, recorded in crates/pirn-vm/guest/artifact.sha256",
+        wasm.len()
+    );
     Ok(())
 }

@@ -7,10 +7,16 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, anyhow, bail};
 use futures_util::future::BoxFuture;
 use pirn_codemode::{
-    CallEnd, Environment, HostCall, PipelineHost, RunOptions, Script, ScriptHost, ScriptLimits, run_script, strip_types,
+    CallEnd, Environment, HostCall, PipelineHost, RunOptions, Script, ScriptHost, ScriptLimits,
+    run_script, strip_types,
 };
-use pirn_tool::{BeforeVerdict, CallContext, Hook, HookCall, Pipeline, Registry, Tool, ToolResult, ToolSpec};
-use pirn_vm::{End, EngineOptions, Event, JsonText, Limits, Program, Settlement, Step, ToolBinding, Vm, VmEngine};
+use pirn_tool::{
+    BeforeVerdict, CallContext, Hook, HookCall, Pipeline, Registry, Tool, ToolResult, ToolSpec,
+};
+use pirn_vm::{
+    End, EngineOptions, Event, JsonText, Limits, Program, Settlement, Step, ToolBinding, Vm,
+    VmEngine,
+};
 use serde_json::{Value, json};
 
 use crate::Options;
@@ -21,22 +27,47 @@ const CALLS: u32 = 10_000;
 const IDLE_VMS: u32 = 1_000;
 
 pub(crate) fn measure(options: &Options, report: &mut Report) -> Result<()> {
-    let engine = VmEngine::new(EngineOptions { live_vms_max: IDLE_VMS + 50, ..EngineOptions::default() })?;
+    let engine = VmEngine::new(EngineOptions {
+        live_vms_max: IDLE_VMS + 50,
+        ..EngineOptions::default()
+    })?;
     if options.wants("vm.fresh_us") || options.wants("vm.drop_us") {
         fresh_and_drop(&engine, report)?;
     }
     if options.wants("call.engine_us") {
-        report.add("call.engine_us", "µs", 5.0, &sample(30, || engine_calls(&engine))?);
+        report.add(
+            "call.engine_us",
+            "µs",
+            5.0,
+            &sample(30, || engine_calls(&engine))?,
+        );
     }
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .build()?;
     if options.wants("call.pipeline_us") {
-        report.add("call.pipeline_us", "µs", 20.0, &sample(20, || runtime.block_on(pipeline_calls(&engine)))?);
+        report.add(
+            "call.pipeline_us",
+            "µs",
+            20.0,
+            &sample(20, || runtime.block_on(pipeline_calls(&engine)))?,
+        );
     }
     if options.wants("calls.concurrent_10k_ms") {
-        report.add("calls.concurrent_10k_ms", "ms", 80.0, &sample(20, || runtime.block_on(concurrent_calls(&engine)))?);
+        report.add(
+            "calls.concurrent_10k_ms",
+            "ms",
+            80.0,
+            &sample(20, || runtime.block_on(concurrent_calls(&engine)))?,
+        );
     }
     if options.wants("vm.idle_1000_mb") {
-        report.add("vm.idle_1000_mb", "MB", 300.0, &Samples::new(vec![idle_memory(&engine)?]));
+        report.add(
+            "vm.idle_1000_mb",
+            "MB",
+            300.0,
+            &Samples::new(vec![idle_memory(&engine)?]),
+        );
     }
     if options.wants("snapshot") {
         snapshots(&engine, report)?;
@@ -97,13 +128,17 @@ fn fresh_and_drop(engine: &VmEngine, report: &mut Report) -> Result<()> {
 
 /// Time of one sequential call, engine only.
 fn engine_calls(engine: &VmEngine) -> Result<f64> {
-    let source = format!("let t = 0; for (let i = 0; i < {CALLS}; i++) t += (await tools.echo({{i}})).i; return t;");
+    let source = format!(
+        "let t = 0; for (let i = 0; i < {CALLS}; i++) t += (await tools.echo({{i}})).i; return t;"
+    );
     let mut vm = started(engine, &source, Limits::default())?;
     let events = vm.events();
     let at = Instant::now();
     loop {
         match vm.poll() {
-            Step::Ended(End::Returned(_)) => return Ok(microseconds(at.elapsed()) / f64::from(CALLS)),
+            Step::Ended(End::Returned(_)) => {
+                return Ok(microseconds(at.elapsed()) / f64::from(CALLS));
+            }
             Step::Ended(end) => bail!("{end:?}"),
             Step::Waiting { .. } => {
                 for event in events.drain() {
@@ -131,21 +166,37 @@ impl Hook for Watching {
 }
 
 fn limits() -> ScriptLimits {
-    ScriptLimits { calls_max: CALLS, calls_in_flight_max: CALLS as usize, ..ScriptLimits::default() }
+    ScriptLimits {
+        calls_max: CALLS,
+        calls_in_flight_max: CALLS as usize,
+        ..ScriptLimits::default()
+    }
 }
 
 /// Time of one sequential call through validation, two hooks and receipt.
 async fn pipeline_calls(engine: &VmEngine) -> Result<f64> {
     let registry = Registry::new();
     let spec = ToolSpec::new("echo", "Returns its argument")
-        .input_schema(json!({"type": "object", "properties": {"i": {"type": "integer"}}, "required": ["i"]}))
+        .input_schema(
+            json!({"type": "object", "properties": {"i": {"type": "integer"}}, "required": ["i"]}),
+        )
         .output_schema(json!({"type": "object"}));
-    registry.register(Tool::from_fn(spec, |arguments, _| async move { ToolResult::default().with_structured(arguments) }));
-    let pipeline = Pipeline::builder(registry).hook(Arc::new(Watching)).hook(Arc::new(Watching)).build();
+    registry.register(Tool::from_fn(spec, |arguments, _| async move {
+        ToolResult::default().with_structured(arguments)
+    }));
+    let pipeline = Pipeline::builder(registry)
+        .hook(Arc::new(Watching))
+        .hook(Arc::new(Watching))
+        .build();
     let environment = PipelineHost::environment(&pipeline, &CallContext::detached("bench"), &[]);
-    let source = format!("let t = 0; for (let i = 0; i < {CALLS}; i++) t += (await tools.echo({{i}})).i; return t;");
+    let source = format!(
+        "let t = 0; for (let i = 0; i < {CALLS}; i++) t += (await tools.echo({{i}})).i; return t;"
+    );
     let at = Instant::now();
-    let options = RunOptions { limits: limits(), ..RunOptions::default() };
+    let options = RunOptions {
+        limits: limits(),
+        ..RunOptions::default()
+    };
     let result = run_script(engine, &Script::new(source), &environment, options).await;
     let time = microseconds(at.elapsed()) / f64::from(CALLS);
     result.outcome.map_err(|error| anyhow!("{error:?}"))?;
@@ -168,7 +219,10 @@ async fn concurrent_calls(engine: &VmEngine) -> Result<f64> {
         "const all = await Promise.all(Array.from({{length: {CALLS}}}, (_, i) => tools.echo({{i}}))); return all.length;"
     );
     let at = Instant::now();
-    let options = RunOptions { limits: limits(), ..RunOptions::default() };
+    let options = RunOptions {
+        limits: limits(),
+        ..RunOptions::default()
+    };
     let result = run_script(engine, &Script::new(source), &environment, options).await;
     let time = at.elapsed();
     let value = result.outcome.map_err(|error| anyhow!("{error:?}"))?;
@@ -183,7 +237,11 @@ fn idle_memory(engine: &VmEngine) -> Result<f64> {
     let before = resident_bytes()?;
     let mut waiting = Vec::new();
     for _ in 0..IDLE_VMS {
-        let mut vm = started(engine, "return (await tools.echo({})).i;", Limits::default())?;
+        let mut vm = started(
+            engine,
+            "return (await tools.echo({})).i;",
+            Limits::default(),
+        )?;
         if !matches!(vm.poll(), Step::Waiting { .. }) {
             bail!("the script does not wait");
         }
@@ -195,10 +253,19 @@ fn idle_memory(engine: &VmEngine) -> Result<f64> {
     Ok(megabytes)
 }
 
+/// This process's share of the memory it uses: pages of the image that all VMs share count once.
 fn resident_bytes() -> Result<u64> {
-    let status = std::fs::read_to_string("/proc/self/status")?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap_or_default();
-    Ok(line.split_whitespace().next().and_then(|number| number.parse::<u64>().ok()).unwrap_or(0) * 1024)
+    let rollup = std::fs::read_to_string("/proc/self/smaps_rollup")?;
+    let line = rollup
+        .lines()
+        .find_map(|line| line.strip_prefix("Pss:"))
+        .unwrap_or_default();
+    Ok(line
+        .split_whitespace()
+        .next()
+        .and_then(|number| number.parse::<u64>().ok())
+        .unwrap_or(0)
+        * 1024)
 }
 
 fn snapshots(engine: &VmEngine, report: &mut Report) -> Result<()> {

@@ -29,16 +29,26 @@ pub(crate) fn measure(options: &Options, report: &mut Report) -> Result<()> {
     if !options.wants("interrupt.p99_ms") {
         return Ok(());
     }
-    let engine = VmEngine::new(EngineOptions { live_vms_max: 4, ..EngineOptions::default() })?;
+    let engine = VmEngine::new(EngineOptions {
+        live_vms_max: 4,
+        ..EngineOptions::default()
+    })?;
     let mut worst = Samples::default();
     for script in SCRIPTS {
-        let times = (0..RUNS).map(|_| stop(&engine, script)).collect::<Result<Vec<_>>>()?;
+        let times = (0..RUNS)
+            .map(|_| stop(&engine, script))
+            .collect::<Result<Vec<_>>>()?;
         let samples = Samples::new(times);
         if worst.p99().is_nan() || samples.p99() > worst.p99() {
             worst = samples;
         }
     }
-    report.add("interrupt.p99_ms", "ms", 5.0, &Samples::new(vec![worst.p99()]));
+    report.add(
+        "interrupt.p99_ms",
+        "ms",
+        5.0,
+        &Samples::new(vec![worst.p99()]),
+    );
     Ok(())
 }
 

@@ -32,7 +32,10 @@ impl Options {
 
 fn main() -> Result<()> {
     let mut arguments = std::env::args().skip(1);
-    let mut options = Options { json: None, only: None };
+    let mut options = Options {
+        json: None,
+        only: None,
+    };
     match arguments.next().as_deref() {
         Some("engine") | None => {}
         Some(other) => bail!("there is no suite `{other}`; the suite is: engine"),

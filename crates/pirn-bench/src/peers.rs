@@ -38,7 +38,9 @@ await sandbox.close();
 "#;
 
 pub(crate) fn measure(options: &Options, report: &mut Report) -> Result<()> {
-    let Some(modules) = std::env::var_os("PIRN_PEERS").map(PathBuf::from) else { return Ok(()) };
+    let Some(modules) = std::env::var_os("PIRN_PEERS").map(PathBuf::from) else {
+        return Ok(());
+    };
     if options.only.is_some() {
         return Ok(());
     }
@@ -52,7 +54,11 @@ pub(crate) fn measure(options: &Options, report: &mut Report) -> Result<()> {
         .output()
         .context("node, which pi-codemode needs")?;
     if !output.status.success() {
-        bail!("{}: {}", library.display(), String::from_utf8_lossy(&output.stderr));
+        bail!(
+            "{}: {}",
+            library.display(),
+            String::from_utf8_lossy(&output.stderr)
+        );
     }
     let figures: Value = serde_json::from_slice(&output.stdout)?;
     for (name, median) in figures.as_object().into_iter().flatten() {
@@ -64,5 +70,9 @@ pub(crate) fn measure(options: &Options, report: &mut Report) -> Result<()> {
 /// The node of the modules folder, else the one on the path.
 fn node(modules: &Path) -> PathBuf {
     let own = modules.join("node/bin/node");
-    if own.exists() { own } else { PathBuf::from("node") }
+    if own.exists() {
+        own
+    } else {
+        PathBuf::from("node")
+    }
 }

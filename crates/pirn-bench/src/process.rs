@@ -15,7 +15,10 @@ use crate::sys::children_peak_bytes;
 pub(crate) fn pirn() -> Result<PathBuf> {
     let path = std::env::current_exe()?.with_file_name("pirn");
     if !path.exists() {
-        bail!("{} is missing; build it with `cargo build --release -p pirn`", path.display());
+        bail!(
+            "{} is missing; build it with `cargo build --release -p pirn`",
+            path.display()
+        );
     }
     Ok(path)
 }
@@ -42,6 +45,11 @@ pub(crate) fn measure(options: &Options, report: &mut Report) -> Result<()> {
     report.add("exec.process_ms", "ms", 25.0, &times);
     #[expect(clippy::cast_precision_loss, reason = "megabytes with two decimals")]
     let megabytes = children_peak_bytes() as f64 / 1e6;
-    report.add("exec.process_mb", "MB", 40.0, &Samples::new(vec![megabytes]));
+    report.add(
+        "exec.process_mb",
+        "MB",
+        40.0,
+        &Samples::new(vec![megabytes]),
+    );
     Ok(())
 }

@@ -31,11 +31,27 @@ struct Row {
 
 impl Report {
     pub(crate) fn new() -> Self {
-        Self { machine: machine(), rows: Vec::new() }
+        Self {
+            machine: machine(),
+            rows: Vec::new(),
+        }
     }
 
-    pub(crate) fn add(&mut self, name: &'static str, unit: &'static str, bar: f64, samples: &Samples) {
-        self.rows.push(Row { name, unit, median: samples.median(), p95: samples.p95(), peer: None, bar });
+    pub(crate) fn add(
+        &mut self,
+        name: &'static str,
+        unit: &'static str,
+        bar: f64,
+        samples: &Samples,
+    ) {
+        self.rows.push(Row {
+            name,
+            unit,
+            median: samples.median(),
+            p95: samples.p95(),
+            peer: None,
+            bar,
+        });
     }
 
     /// What the peer needs for the same work.
@@ -47,11 +63,23 @@ impl Report {
 
     pub(crate) fn print(&self) {
         let mut out = std::io::stdout().lock();
-        let mut text = format!("{}\n\n{:<26}{:>12}{:>12}{:>10}{:>14}{:>9}\n", self.machine, "figure", "median", "p95", "bar", "pi-codemode", "ratio");
+        let mut text = format!(
+            "{}\n\n{:<26}{:>12}{:>12}{:>10}{:>14}{:>9}\n",
+            self.machine, "figure", "median", "p95", "bar", "pi-codemode", "ratio"
+        );
         for row in &self.rows {
-            let peer = row.peer.map_or_else(|| "-".to_owned(), |peer| format!("{peer:.1}"));
-            let ratio = row.peer.map_or_else(|| "-".to_owned(), |peer| format!("{:.0}x", peer / row.median));
-            let verdict = if row.median <= row.bar { "" } else { "  over the bar" };
+            let peer = row
+                .peer
+                .map_or_else(|| "-".to_owned(), |peer| format!("{peer:.1}"));
+            let ratio = row.peer.map_or_else(
+                || "-".to_owned(),
+                |peer| format!("{:.0}x", peer / row.median),
+            );
+            let verdict = if row.median <= row.bar {
+                ""
+            } else {
+                "  over the bar"
+            };
             text.push_str(&format!(
                 "{:<26}{:>12.2}{:>12.2}{:>10}{peer:>14}{ratio:>9}{verdict}\n",
                 format!("{} ({})", row.name, row.unit),
@@ -65,16 +93,31 @@ impl Report {
     }
 
     pub(crate) fn write_json(&self, path: &Path) -> Result<()> {
-        fs::write(path, serde_json::to_string_pretty(self)?).with_context(|| path.display().to_string())
+        fs::write(path, serde_json::to_string_pretty(self)?)
+            .with_context(|| path.display().to_string())
     }
 }
 
 fn machine() -> String {
     let cpu = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let model = cpu.lines().find_map(|line| line.strip_prefix("model name")).map_or("unknown processor", |rest| rest.trim_start_matches([' ', '\t', ':']));
+    let model = cpu
+        .lines()
+        .find_map(|line| line.strip_prefix("model name"))
+        .map_or("unknown processor", |rest| {
+            rest.trim_start_matches([' ', '\t', ':'])
+        });
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let memory = fs::read_to_string("/proc/meminfo").unwrap_or_default();
-    let kilobytes: u64 = memory.lines().next().and_then(|line| line.split_whitespace().nth(1)?.parse().ok()).unwrap_or(0);
+    let kilobytes: u64 = memory
+        .lines()
+        .next()
+        .and_then(|line| line.split_whitespace().nth(1)?.parse().ok())
+        .unwrap_or(0);
     let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
-    format!("{model}, {cores} cores, {} GiB, {} {}", kilobytes >> 20, std::env::consts::OS, kernel.trim())
+    format!(
+        "{model}, {cores} cores, {} GiB, {} {}",
+        kilobytes >> 20,
+        std::env::consts::OS,
+        kernel.trim()
+    )
 }

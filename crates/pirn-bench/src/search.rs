@@ -24,14 +24,28 @@ pub(crate) fn measure(options: &Options, report: &mut Report) -> Result<()> {
         return Ok(());
     }
     if Command::new("rg").arg("--version").output().is_err() {
-        bail!("ripgrep (`rg`) is needed to compare with; install it, or leave this figure out with --only");
+        bail!(
+            "ripgrep (`rg`) is needed to compare with; install it, or leave this figure out with --only"
+        );
     }
     let tree = tempfile::tempdir()?;
     make_tree(tree.path())?;
     let pirn = pirn()?;
     let script = format!("return (await tools.grep({{pattern: '{NEEDLE}'}})).split('\\n').length;");
-    let ours = |tree: &Path| timed(Command::new(&pirn).args(["exec", "-e", &script]).current_dir(tree));
-    let theirs = |tree: &Path| timed(Command::new("rg").args(["--no-config", "--hidden", "-n", NEEDLE]).current_dir(tree));
+    let ours = |tree: &Path| {
+        timed(
+            Command::new(&pirn)
+                .args(["exec", "-e", &script])
+                .current_dir(tree),
+        )
+    };
+    let theirs = |tree: &Path| {
+        timed(
+            Command::new("rg")
+                .args(["--no-config", "--hidden", "-n", NEEDLE])
+                .current_dir(tree),
+        )
+    };
     // Both once, so that the tree is in memory for both.
     ours(tree.path())?;
     theirs(tree.path())?;
@@ -44,7 +58,11 @@ pub(crate) fn measure(options: &Options, report: &mut Report) -> Result<()> {
 
 fn timed(command: &mut Command) -> Result<f64> {
     let at = Instant::now();
-    let status = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status()?;
+    let status = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()?;
     if !status.success() {
         bail!("{command:?} ended with {status}");
     }
@@ -58,11 +76,17 @@ fn make_tree(root: &Path) -> Result<()> {
         let folder = root.join(format!("part{}/module{}", number % 40, number % 400));
         fs::create_dir_all(&folder)?;
         let path = folder.join(format!("file{number}.txt"));
-        let mut file = BufWriter::new(fs::File::create(&path).with_context(|| path.display().to_string())?);
+        let mut file =
+            BufWriter::new(fs::File::create(&path).with_context(|| path.display().to_string())?);
         let mut written = 0;
         while written < FILE_BYTES {
-            line = line.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            let text = format!("fn value_{:x}(input: &str) -> Result<u64, Error> {{ input.parse() }}\n", line >> 33);
+            line = line
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            let text = format!(
+                "fn value_{:x}(input: &str) -> Result<u64, Error> {{ input.parse() }}\n",
+                line >> 33
+            );
             file.write_all(text.as_bytes())?;
             written += text.len();
         }

@@ -29,9 +29,15 @@ impl Samples {
 }
 
 /// Runs `work` as often as told, after some runs that do not count, and keeps what it measured.
-pub(crate) fn sample<E>(runs: usize, mut work: impl FnMut() -> Result<f64, E>) -> Result<Samples, E> {
+pub(crate) fn sample<E>(
+    runs: usize,
+    mut work: impl FnMut() -> Result<f64, E>,
+) -> Result<Samples, E> {
     for _ in 0..runs.div_ceil(10) {
         work()?;
     }
-    (0..runs).map(|_| work()).collect::<Result<Vec<_>, _>>().map(Samples::new)
+    (0..runs)
+        .map(|_| work())
+        .collect::<Result<Vec<_>, _>>()
+        .map(Samples::new)
 }

@@ -1,5 +1,8 @@
 //! What the standard library does not tell about processes.
-#![expect(unsafe_code, reason = "getrusage has no safe face in the standard library")]
+#![expect(
+    unsafe_code,
+    reason = "getrusage has no safe face in the standard library"
+)]
 
 /// The largest resident set of any child that was waited for, in bytes.
 pub(crate) fn children_peak_bytes() -> u64 {

@@ -1,5 +1,7 @@
 //! A program that lets scripts call its functions. Explained in `docs/embedding.md`.
 
+#![expect(clippy::print_stdout, reason = "an example shows what it does")]
+
 use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;

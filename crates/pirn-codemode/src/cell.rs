@@ -179,10 +179,8 @@ impl Cell {
             sink,
         )?;
         // Data that cannot be read belongs to another version; the script itself can still go on.
-        let mut saved: Saved = serde_json::from_slice(&data).unwrap_or_default();
-        shared
-            .lock()
-            .take_over(std::mem::take(&mut saved.undelivered), &saved);
+        let saved: Saved = serde_json::from_slice(&data).unwrap_or_default();
+        shared.lock().take_over(&saved);
         run.continue_from(saved.into());
         Ok(Self::spawn(
             shared,
@@ -206,7 +204,7 @@ impl Cell {
                 Err(result) => CellEnd::Ended(Box::new(result)),
                 Ok(mut run) => match run.run(&token).await {
                     Pause::Ended(result) => {
-                        CellEnd::Ended(Box::new(with_hints(result, &environment)))
+                        CellEnd::Ended(Box::new(with_hints(*result, &environment)))
                     }
                     Pause::Suspended => {
                         let undelivered = || ending.0.lock().undelivered();
@@ -332,7 +330,8 @@ impl State {
         }
     }
 
-    fn take_over(&mut self, undelivered: Undelivered, saved: &Saved) {
+    fn take_over(&mut self, saved: &Saved) {
+        let undelivered = &saved.undelivered;
         self.output = saved.last_output(undelivered.output);
         self.notifications = saved.last_notifications(undelivered.notifications);
         self.has_yielded = undelivered.has_yielded;

@@ -75,16 +75,7 @@ impl Discovery {
             .ok_or_else(|| usage("the query must be a string"))?;
         let limit = match options.get("limit") {
             None | Some(Value::Null) => SEARCH_LIMIT_DEFAULT,
-            Some(limit) => limit
-                .as_u64()
-                .or_else(|| {
-                    limit
-                        .as_f64()
-                        .filter(|limit| limit.fract() == 0.0 && *limit >= 1.0)
-                        .map(|limit| limit as u64)
-                })
-                .filter(|limit| *limit >= 1)
-                .and_then(|limit| usize::try_from(limit).ok())
+            Some(limit) => positive_integer(limit)
                 .ok_or_else(|| usage("the limit must be a positive integer"))?,
         };
         let namespace = match options.get("namespace") {
@@ -149,4 +140,15 @@ fn name_argument<'a>(function: &str, argument: &'a Value) -> Result<&'a str, Str
     argument
         .as_str()
         .ok_or_else(|| format!("{function}(name): the name must be a string"))
+}
+
+fn positive_integer(value: &Value) -> Option<usize> {
+    match value.as_u64() {
+        Some(number) => usize::try_from(number).ok().filter(|number| *number >= 1),
+        // A whole number that is no integer to the parser is larger than any number of tools.
+        None => value
+            .as_f64()
+            .filter(|number| number.fract() == 0.0 && *number >= 1.0)
+            .map(|_| usize::MAX),
+    }
 }

@@ -171,7 +171,7 @@ fn arranged(
         .map(|note| Part::Console(format!("Note: {note}")));
     let parts = notes.chain(parts).collect();
     match options.kind {
-        LayoutKind::Joined => joined::lay_out(head, parts, error, options),
+        LayoutKind::Joined => joined::lay_out(head, parts, error.as_deref(), options),
         LayoutKind::Items => items::lay_out(head, parts, error, options),
     }
 }

@@ -26,7 +26,7 @@ impl Default for ScriptLimits {
         Self {
             vm: pirn_vm::Limits::default(),
             source_bytes_max: 1 << 20,
-            wall: Duration::from_secs(30 * 60),
+            wall: Duration::from_mins(30),
             calls_in_flight_max: 64,
             calls_max: 4_096,
             call_bytes_max: 16 << 20,

@@ -71,7 +71,7 @@ pub(crate) struct Collected {
 /// Why a run stops before the script's end.
 pub(crate) enum Pause {
     /// The script is over.
-    Ended(ScriptResult),
+    Ended(Box<ScriptResult>),
     /// It waits, and was asked to be saved.
     Suspended,
 }
@@ -113,7 +113,7 @@ impl Run {
                 self.interrupt.interrupt();
             }
             match self.poll_vm().await {
-                Step::Ended(end) => return Pause::Ended(self.finish(end).await),
+                Step::Ended(end) => return Pause::Ended(Box::new(self.finish(end).await)),
                 Step::Waiting { wake_at } => {
                     if !self.settled.is_empty() {
                         self.apply_settled();
@@ -141,23 +141,20 @@ impl Run {
             settled,
             ..
         } = self;
-        let step = {
-            let mut running = pin!(vm.poll_async());
-            let mut aborted = pin!(abort.aborted());
-            poll_fn(|context| {
-                let polled = running.as_mut().poll(context);
-                take_events(context, events, calls, collected, settled);
-                if polled.is_pending() {
-                    calls.progress(context, collected, settled);
-                    if aborted.as_mut().poll(context).is_ready() {
-                        interrupt.interrupt();
-                    }
+        let mut running = pin!(vm.poll_async());
+        let mut aborted = pin!(abort.aborted());
+        poll_fn(|context| {
+            let polled = running.as_mut().poll(context);
+            take_events(context, events, calls, collected, settled);
+            if polled.is_pending() {
+                calls.progress(context, collected, settled);
+                if aborted.as_mut().poll(context).is_ready() {
+                    interrupt.interrupt();
                 }
-                polled
-            })
-            .await
-        };
-        step
+            }
+            polled
+        })
+        .await
     }
 
     fn apply_settled(&mut self) {

@@ -90,7 +90,7 @@ pub async fn run_script(
         Err(error) => return ScriptResult::not_run(error),
     };
     match run.run(&CancellationToken::new()).await {
-        Pause::Ended(result) => with_hints(result, environment),
+        Pause::Ended(result) => with_hints(*result, environment),
         // Nobody holds the token.
         Pause::Suspended => {
             ScriptResult::not_run(ScriptError::new(ScriptErrorKind::Sandbox, "suspended"))
@@ -175,12 +175,14 @@ fn hint(error: &ScriptError, environment: &Environment) -> Option<String> {
     if error.name.as_deref() != Some("ReferenceError") || !message.ends_with("is not defined") {
         return None;
     }
-    let own: String = environment
+    let mut names: Vec<&str> = environment
         .globals
         .iter()
-        .map(|global| format!("{}, ", global.name))
+        .map(|global| global.name.as_str())
         .collect();
+    names.push(GLOBALS);
+    let names = names.join(", ");
     Some(format!(
-        "Scripts have {own}{GLOBALS}; there is no fetch, process, require or file system."
+        "Scripts have {names}; there is no fetch, process, require or file system."
     ))
 }

@@ -5,7 +5,7 @@
 (function (native) {
   "use strict";
 
-  const CALL_TOOL = 0, CALL_GLOBAL = 1, CALL_TIMER_SET = 2, CALL_TIMER_CLEAR = 3;
+  const CALL_GLOBAL = 1, CALL_TIMER_SET = 2, CALL_TIMER_CLEAR = 3;
   const TEXT = 0, CONSOLE = 1, IMAGE = 2, AUDIO = 3, NOTIFY = 4, YIELD = 5, VALUE = 6, ERROR = 7, STORE = 8, EXIT = 9;
   /** Longest list of names that an error about an unknown tool spells out. */
   const NAMES_LISTED_MAX = 20;
@@ -266,21 +266,6 @@
     return Object.freeze(call);
   }
 
-  /** Like `callable` for one argument: without the list, since this is the hot path. */
-  function toolCallable(name) {
-    const call = (value) => {
-      let json;
-      try {
-        json = stringify(value);
-      } catch (error) {
-        return Promise.reject(error);
-      }
-      return native.call(CALL_TOOL, name, json);
-    };
-    Object.defineProperty(call, "length", { value: 0 });
-    return Object.freeze(call);
-  }
-
   const squash = (name) => name.toLowerCase().replace(/[^a-z0-9]/g, "");
 
   function closeNames(wanted, names) {
@@ -296,22 +281,25 @@
       .slice(0, CLOSE_NAMES_MAX);
   }
 
-  /** Wraps a frozen table so that reading an unknown member is an error with advice instead of undefined. */
+  /** What tables say about members they do not have. */
+  const guards = new Map();
+
+  /** Freezes a table of `native.guard()`: reading an unknown member of it is an error with advice instead of undefined. */
   function guarded(table, label, names, advice) {
-    return new Proxy(table, {
-      get(target, key) {
-        const value = target[key];
-        if (value !== undefined || typeof key !== "string") return value;
-        if (key === "then" || key === "toJSON" || key in Object.prototype || Object.hasOwn(target, key)) return undefined;
-        const close = closeNames(key, names);
-        const shown = (name) => (/^[A-Za-z_$][\w$]*$/.test(name) ? `${label}.${name}` : `${label}[${stringify(name)}]`);
-        let hint = "";
-        if (close.length > 0) hint = ` Did you mean ${close.map(shown).join(", ")}?`;
-        else if (names.length === 0) hint = ` There are no members of ${label}.`;
-        else if (names.length <= NAMES_LISTED_MAX) hint = ` Available: ${names.map(shown).join(", ")}.`;
-        throw new TypeError(`${label}.${key} does not exist.${hint} ${advice}`);
-      },
-    });
+    guards.set(table, { label, names, advice });
+    return Object.freeze(table);
+  }
+
+  function missing(table, key) {
+    if (key === "then" || key === "toJSON" || key in Object.prototype || !guards.has(table)) return undefined;
+    const { label, names, advice } = guards.get(table);
+    const close = closeNames(key, names);
+    const shown = (name) => (/^[A-Za-z_$][\w$]*$/.test(name) ? `${label}.${name}` : `${label}[${stringify(name)}]`);
+    let hint = "";
+    if (close.length > 0) hint = ` Did you mean ${close.map(shown).join(", ")}?`;
+    else if (names.length === 0) hint = ` There are no members of ${label}.`;
+    else if (names.length <= NAMES_LISTED_MAX) hint = ` Available: ${names.map(shown).join(", ")}.`;
+    throw new TypeError(`${label}.${key} does not exist.${hint} ${advice}`);
   }
 
   // ------------------------------------------------------------------------------------------ store
@@ -414,10 +402,10 @@
     Object.defineProperty(target, name, { value, writable: false, configurable: false, enumerable });
 
   function defineTools(tools) {
-    const table = Object.create(null);
+    const table = native.guard();
     const listed = [];
     for (const [name, identifier, description] of tools) {
-      const call = toolCallable(name);
+      const call = Object.freeze(native.tool(name));
       // A tool whose identifier another tool has is reachable by its raw name alone.
       if (identifier !== null) {
         define(table, identifier, call, true);
@@ -427,7 +415,7 @@
     }
     const advice = "List tools with ALL_TOOLS, find them with searchTools(query) or test with `name in tools`.";
     const names = listed.map(({ name }) => name);
-    define(global, "tools", guarded(Object.freeze(table), "tools", names, advice));
+    define(global, "tools", guarded(table, "tools", names, advice));
     define(global, "ALL_TOOLS", Object.freeze(listed));
   }
 
@@ -440,12 +428,12 @@
         define(global, first, call);
         continue;
       }
-      if (!spaces.has(first)) spaces.set(first, Object.create(null));
+      if (!spaces.has(first)) spaces.set(first, native.guard());
       define(spaces.get(first), member, call, true);
     }
     for (const [name, table] of spaces) {
       const names = Object.keys(table);
-      define(global, name, guarded(Object.freeze(table), name, names, `Test with \`name in ${name}\`.`));
+      define(global, name, guarded(table, name, names, `Test with \`name in ${name}\`.`));
     }
   }
 
@@ -496,7 +484,7 @@
   delete Error.prepareStackTrace;
   lockDown(global);
 
-  return { start, makeError, fireTimer };
+  return { start, makeError, fireTimer, missing };
 
   /** Adds what scripts expect and the engine lacks. */
   function extend(target) {

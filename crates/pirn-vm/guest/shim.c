@@ -136,13 +136,9 @@ static int check_message(JSContext *ctx, size_t length)
     return -1;
 }
 
-/* call(kind, name, argumentsJson | undefined) -> promise */
-static JSValue native_call(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
+/* Opens a call of `name` with `json` as argument (undefined for none). */
+static JSValue open_call(JSContext *ctx, int32_t kind, JSValueConst name_value, JSValueConst json)
 {
-    (void)self; (void)argc;
-    int32_t kind;
-    if (JS_ToInt32(ctx, &kind, argv[0]))
-        return JS_EXCEPTION;
     JSValue settle[2];
     JSValue promise = JS_NewPromiseCapability(ctx, settle);
     if (JS_IsException(promise))
@@ -159,11 +155,11 @@ static JSValue native_call(JSContext *ctx, JSValueConst self, int argc, JSValueC
     slot->reject = settle[1];
     remember_caller(ctx, slot);
     size_t name_length = 0, arguments_length = 0;
-    const char *name = JS_ToCStringLen(ctx, &name_length, argv[1]);
+    const char *name = JS_ToCStringLen(ctx, &name_length, name_value);
     const char *arguments = NULL;
-    bool has_arguments = !JS_IsUndefined(argv[2]);
+    bool has_arguments = !JS_IsUndefined(json);
     if (name && has_arguments)
-        arguments = JS_ToCStringLen(ctx, &arguments_length, argv[2]);
+        arguments = JS_ToCStringLen(ctx, &arguments_length, json);
     bool is_open = false;
     if (name && (!has_arguments || arguments) && check_message(ctx, arguments_length) == 0) {
         is_open = host_call(kind, id, name, name_length, arguments, arguments_length) != 0;
@@ -178,6 +174,76 @@ static JSValue native_call(JSContext *ctx, JSValueConst self, int argc, JSValueC
         return JS_EXCEPTION;
     }
     return promise;
+}
+
+/* call(kind, name, argumentsJson | undefined) -> promise */
+static JSValue native_call(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
+{
+    (void)self; (void)argc;
+    int32_t kind;
+    if (JS_ToInt32(ctx, &kind, argv[0]))
+        return JS_EXCEPTION;
+    return open_call(ctx, kind, argv[1], argv[2]);
+}
+
+/* A member of `tools`: turns its first argument into JSON and opens a call. An argument that is not JSON rejects. */
+static JSValue tool_function(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv, int magic, JSValueConst *name)
+{
+    (void)self; (void)magic;
+    JSValue json = argc < 1 ? JS_UNDEFINED : JS_JSONStringify(ctx, argv[0], JS_UNDEFINED, JS_UNDEFINED);
+    if (JS_IsException(json)) {
+        if (JS_IsUncatchableError(ctx->rt->current_exception))
+            return JS_EXCEPTION;
+        JSValue error = JS_GetException(ctx);
+        JSValue settle[2];
+        JSValue promise = JS_NewPromiseCapability(ctx, settle);
+        if (!JS_IsException(promise)) {
+            JS_FreeValue(ctx, JS_Call(ctx, settle[1], JS_UNDEFINED, 1, (JSValueConst *)&error));
+            JS_FreeValue(ctx, settle[0]);
+            JS_FreeValue(ctx, settle[1]);
+        }
+        JS_FreeValue(ctx, error);
+        return promise;
+    }
+    JSValue promise = open_call(ctx, CALL_TOOL, name[0], json);
+    JS_FreeValue(ctx, json);
+    return promise;
+}
+
+/* tool(name) -> the function that calls that tool */
+static JSValue native_tool(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
+{
+    (void)self; (void)argc;
+    const char *name = JS_ToCString(ctx, argv[0]);
+    if (!name)
+        return JS_EXCEPTION;
+    JSValue function = JS_NewCFunctionData2(ctx, tool_function, name, 0, 0, 1, argv);
+    JS_FreeCString(ctx, name);
+    return function;
+}
+
+/* Tables whose missing members are answered by the prelude. Members that exist are found as fast as in any object. */
+static JSClassID guard_class;
+static JSValue hook_missing;
+
+static JSValue guard_missing(JSContext *ctx, JSValueConst table, JSAtom atom, JSValueConst receiver)
+{
+    (void)receiver;
+    JSValue key = JS_AtomToValue(ctx, atom);
+    JSValue result = JS_UNDEFINED;
+    if (JS_IsString(key)) {
+        JSValueConst arguments[] = { table, key };
+        result = JS_Call(ctx, hook_missing, JS_UNDEFINED, 2, arguments);
+    }
+    JS_FreeValue(ctx, key);
+    return result;
+}
+
+/* guard() -> an empty table without prototype */
+static JSValue native_guard(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
+{
+    (void)self; (void)argc; (void)argv;
+    return JS_NewObjectProtoClass(ctx, JS_NULL, guard_class);
 }
 
 /* timer(CALL_TIMER_SET | CALL_TIMER_CLEAR, id, delayMs) */
@@ -295,12 +361,18 @@ EXPORT(vm_build) void vm_build(void)
     JS_SetMaxStackSize(runtime, 1 << 20);
     JS_SetInterruptHandler(runtime, on_interrupt, NULL);
     JS_SetModuleLoaderFunc(runtime, normalize_module, load_module, NULL);
+    static JSClassExoticMethods guard_methods = { .get_property = guard_missing };
+    static const JSClassDef guard_definition = { "Object", .exotic = &guard_methods };
+    JS_NewClassID(runtime, &guard_class);
+    JS_NewClass(runtime, guard_class, &guard_definition);
     context = JS_NewContext(runtime);
     JSValue prelude = JS_Eval(context, prelude_source, prelude_length, "pirn:prelude", JS_EVAL_TYPE_GLOBAL);
     if (JS_IsException(prelude))
         build_failed();
     JSValue native = JS_NewObject(context);
     define_native(native, "call", native_call, 3);
+    define_native(native, "tool", native_tool, 1);
+    define_native(native, "guard", native_guard, 0);
     define_native(native, "timer", native_timer, 3);
     define_native(native, "output", native_output, 2);
     define_native(native, "finish", native_finish, 0);
@@ -316,6 +388,7 @@ EXPORT(vm_build) void vm_build(void)
     hook_start = JS_GetPropertyStr(context, hooks, "start");
     hook_error = JS_GetPropertyStr(context, hooks, "makeError");
     hook_timer = JS_GetPropertyStr(context, hooks, "fireTimer");
+    hook_missing = JS_GetPropertyStr(context, hooks, "missing");
     JS_FreeValue(context, hooks);
     JS_RunGC(runtime);
 }

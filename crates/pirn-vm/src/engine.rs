@@ -3,8 +3,8 @@
 use std::sync::{Arc, OnceLock};
 
 use wasmtime::{
-    Engine, InstanceAllocationStrategy, InstancePre, Linker, Module, PoolingAllocationConfig,
-    Store, StoreLimits,
+    Enabled, Engine, InstanceAllocationStrategy, InstancePre, Linker, Module,
+    PoolingAllocationConfig, Store, StoreLimits,
 };
 
 use crate::engine_config;
@@ -91,8 +91,12 @@ impl VmEngine {
                     .unwrap_or(usize::MAX),
             )
             .max_unused_warm_slots(32)
-            .linear_memory_keep_resident(KEEP_RESIDENT_BYTES)
             .async_stack_keep_resident(64 << 10);
+        // Without the kernel's list of touched pages, keeping them would mean clearing the whole stack area at each drop.
+        if PoolingAllocationConfig::is_pagemap_scan_available() {
+            pool.pagemap_scan(Enabled::Yes)
+                .linear_memory_keep_resident(KEEP_RESIDENT_BYTES);
+        }
         config.allocation_strategy(InstanceAllocationStrategy::Pooling(pool));
         let engine = Engine::new(&config).map_err(failed("the engine"))?;
         let module = load_module(&engine).map_err(failed("the guest"))?;

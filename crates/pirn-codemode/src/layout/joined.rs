@@ -26,23 +26,18 @@ impl Blocks {
 pub(super) fn lay_out(
     head: String,
     mut parts: Vec<Part>,
-    error: Option<String>,
+    error: Option<&str>,
     options: &LayoutOptions,
 ) -> LaidOut {
     let mut laid_out = LaidOut {
         content: Vec::new(),
         full_output_path: None,
     };
-    let mut content = assembled(&parts, error.as_deref());
+    let mut content = assembled(&parts, error);
     let whole = joined_text(&content);
     if units(&whole) > options.characters_max() {
         sketch_json(&mut parts, options.characters_max());
-        content = truncated(
-            assembled(&parts, error.as_deref()),
-            &whole,
-            options,
-            &mut laid_out,
-        );
+        content = truncated(assembled(&parts, error), &whole, options, &mut laid_out);
     }
     let mut blocks = Blocks::default();
     let mut media = Media::new(options.folder.as_ref());

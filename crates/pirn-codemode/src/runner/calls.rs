@@ -35,7 +35,7 @@ pub(crate) struct Calls {
     open: BTreeMap<CallId, OpenCall>,
     cancel: CancellationToken,
     in_flight_max: usize,
-    calls_max: u32,
+    total_max: u32,
     bytes_max: usize,
 }
 
@@ -55,7 +55,7 @@ impl Calls {
             open: BTreeMap::new(),
             cancel: CancellationToken::new(),
             in_flight_max: limits.calls_in_flight_max.max(1),
-            calls_max: limits.calls_max,
+            total_max: limits.calls_max,
             bytes_max: limits.call_bytes_max,
         }
     }
@@ -79,8 +79,8 @@ impl Calls {
         let mut number = 0;
         let mut record = None;
         if target == CallTarget::Tool {
-            if self.records.len() >= self.calls_max as usize {
-                let limit = self.calls_max;
+            if self.records.len() >= self.total_max as usize {
+                let limit = self.total_max;
                 let message =
                     format!("{name}: the script has made {limit} calls, which is its limit");
                 return Some(over_limit(&name, None, message));

@@ -271,7 +271,7 @@ async fn a_computing_script_leaves_the_thread_to_others() {
     // On this thread's runtime: it only gets its turns if the script gives them.
     let ticks = tokio::spawn(async move {
         for _ in 0..10 {
-            tokio::time::sleep(Duration::from_millis(2)).await;
+            tokio::time::sleep(Duration::from_millis(2)).await; // sleeps: the timers are what is tested
         }
         handle.abort("the ticks are done");
     });

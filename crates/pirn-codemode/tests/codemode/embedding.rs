@@ -57,7 +57,6 @@ fn the_guide_shows_the_example() {
 }
 
 /// The example itself, as a module of this binary.
-#[expect(clippy::print_stdout, reason = "an example shows what it does")]
 #[path = "../../examples/embed.rs"]
 mod example;
 

@@ -52,11 +52,8 @@ fn shown(laid_out: &LaidOut, folder: &Path) -> String {
     for block in &laid_out.content {
         match block {
             ContentBlock::Text { text } => writeln!(all, "[text]\n{text}").unwrap(),
-            ContentBlock::Image { mime_type, data } => {
-                writeln!(all, "[{mime_type}, {} characters]", data.len()).unwrap()
-            }
-            ContentBlock::Audio { mime_type, data } => {
-                writeln!(all, "[{mime_type}, {} characters]", data.len()).unwrap()
+            ContentBlock::Image { mime_type, data } | ContentBlock::Audio { mime_type, data } => {
+                writeln!(all, "[{mime_type}, {} characters]", data.len()).unwrap();
             }
         }
     }

@@ -26,10 +26,10 @@ async fn a_deadline_covers_computing_and_waiting() {
         "text('kept'); for (;;) await new Promise((done) => setTimeout(done, 1));",
     ] {
         let lab = Lab::new();
-        let result = lab.run_with(code, options(wall(60))).await;
+        let result = lab.run_with(code, options(wall(200))).await;
         assert_eq!(
             failure(&result),
-            "timeout: The script timed out after 60 ms",
+            "timeout: The script timed out after 200 ms",
             "{code}"
         );
         assert_eq!(texts(&result.output), ["kept"], "{code}");
@@ -41,7 +41,7 @@ async fn a_deadline_covers_computing_and_waiting() {
 async fn a_deadline_says_what_became_of_the_calls() {
     let lab = Lab::new();
     let code = "await Promise.all([tools.gate({name: 'x'}), tools.deaf(), tools.stubborn({name: 'x'}), tools.echo(1)]);";
-    let result = lab.run_with(code, options(wall(60))).await;
+    let result = lab.run_with(code, options(wall(200))).await;
     assert_eq!(
         calls(&result),
         ["gate cancelled", "deaf unknown", "stubborn ok", "echo ok"]

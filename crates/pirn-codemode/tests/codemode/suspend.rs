@@ -184,8 +184,7 @@ async fn time_before_saving_counts() {
     let cell = lab
         .start("await tools.gate({name: 'a'}).catch(() => 0); await tools.gate({name: 'never'});");
     lab.has_received(1).await;
-    // The real clock must move on; nothing waits for this.
-    tokio::time::sleep(std::time::Duration::from_millis(60)).await;
+    tokio::time::sleep(std::time::Duration::from_millis(60)).await; // sleeps: the clock must move on
     let bytes = cell.suspend().await.unwrap();
     let limits = ScriptLimits {
         wall: std::time::Duration::from_millis(50),

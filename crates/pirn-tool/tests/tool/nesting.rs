@@ -36,6 +36,39 @@ async fn ids_show_the_way_and_events_the_parent() {
     assert_eq!(events.lines(), expected);
 }
 
+#[tokio::test]
+async fn a_caller_may_number_its_calls() {
+    let events = Events::default();
+    let spec = ToolSpec::new("numbers", "");
+    let numbers = Tool::from_fn(spec, |_, context: CallContext| async move {
+        let pipeline = context.pipeline().unwrap().clone();
+        for number in [7, 3] {
+            let cancel = CancellationToken::new();
+            pipeline
+                .call_nested_numbered(&context, number, "echo", json!({}), cancel)
+                .await;
+        }
+        context.call_tool("echo", json!({})).await.result
+    });
+    let pipeline = builder([numbers, echo("echo")])
+        .events(events.sink())
+        .build();
+    call(&pipeline, "numbers", json!({})).await;
+    let starts: Vec<String> = events
+        .lines()
+        .into_iter()
+        .filter(|line| line.contains("echo"))
+        .collect();
+    assert_eq!(
+        starts,
+        [
+            "start 1/7 echo in 1",
+            "start 1/3 echo in 1",
+            "start 1/8 echo in 1"
+        ]
+    );
+}
+
 /// Calls itself `arguments.depth` times, then answers `bottom`; passes an error of the inner call on.
 fn digger(concurrency: Concurrency) -> Tool {
     let spec = ToolSpec::new("digger", "").concurrency(concurrency);
