@@ -94,6 +94,11 @@ const STEPS: &[Step] = &[
         run: documentation,
     },
     Step {
+        name: "guest digest",
+        kind: Kind::Slow,
+        run: |root| crate::vm::run(root, &["--check".to_owned()]).map(|()| Outcome::Passed),
+    },
+    Step {
         name: "fuzz targets",
         kind: Kind::Slow,
         run: fuzz_targets,
@@ -164,11 +169,15 @@ fn fuzz_targets(root: &Path) -> Result<Outcome> {
     if manifests.is_empty() {
         return Ok(Outcome::Skipped("there are none".to_owned()));
     }
+    // Their dependencies are those of the workspace, so they share what is built.
+    let target =
+        std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
     for manifest in manifests {
         command::run(
             command::cargo(root)
                 .args(["check", "--bins", "--manifest-path"])
-                .arg(manifest),
+                .arg(manifest)
+                .env("CARGO_TARGET_DIR", &target),
         )?;
     }
     Ok(Outcome::Passed)
