@@ -28,6 +28,7 @@ fn flags_select_steps() {
             "spelling",
             "clippy",
             "documentation",
+            "guest digest",
             "fuzz targets",
         ],
     );

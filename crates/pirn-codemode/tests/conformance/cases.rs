@@ -29,10 +29,14 @@ fn test_folder() -> PathBuf {
 }
 
 impl CaseFolder {
-    /// The folder named by `PIRN_CASES`, else the one beside this file.
+    /// The folder named by `PIRN_CASES`, from the current folder or from the workspace's, else the one beside this file.
     pub(crate) fn find() -> Self {
-        let path = std::env::var_os("PIRN_CASES")
-            .map_or_else(|| test_folder().join("cases"), PathBuf::from);
+        let path = match std::env::var_os("PIRN_CASES").map(PathBuf::from) {
+            None => test_folder().join("cases"),
+            // Test runners start tests in the package's folder, people think of the one they type in.
+            Some(path) if !path.exists() => test_folder().join("../../..").join(path),
+            Some(path) => path,
+        };
         Self { path }
     }
 
