@@ -1,5 +1,6 @@
 //! The table and its JSON.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::io::Write as _;
 use std::path::Path;
@@ -80,13 +81,14 @@ impl Report {
             } else {
                 "  over the bar"
             };
-            text.push_str(&format!(
-                "{:<26}{:>12.2}{:>12.2}{:>10}{peer:>14}{ratio:>9}{verdict}\n",
+            let _infallible = writeln!(
+                text,
+                "{:<26}{:>12.2}{:>12.2}{:>10}{peer:>14}{ratio:>9}{verdict}",
                 format!("{} ({})", row.name, row.unit),
                 row.median,
                 row.p95,
                 row.bar,
-            ));
+            );
         }
         // A reader that went away is no failure.
         drop(out.write_all(text.as_bytes()));
