@@ -251,7 +251,13 @@ impl Run {
         };
         // Where the script was when it was stopped; the engine's own words for it say nothing new.
         let frames = failure.and_then(|failure| failure.stack);
-        let stack = frames.map(|frames| format!("{message}\n{}", frames.trim_end()));
+        let stack = frames.map(|frames| {
+            let own_words = !frames.starts_with(char::is_whitespace);
+            let frames: Vec<&str> = frames.lines().skip(usize::from(own_words)).collect();
+            format!("{message}\n{}", frames.join("\n"))
+                .trim_end()
+                .to_owned()
+        });
         Err(ScriptError {
             stack,
             ..ScriptError::new(kind, message)

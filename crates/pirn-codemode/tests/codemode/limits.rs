@@ -38,6 +38,18 @@ async fn a_deadline_covers_computing_and_waiting() {
 }
 
 #[tokio::test]
+async fn a_stopped_script_says_where_it_was_and_no_engine_words() {
+    let lab = Lab::new();
+    let result = lab
+        .run_with("text('kept');\nfor (;;) Math.random();", options(wall(100)))
+        .await;
+    let stack = result.outcome.expect_err("a deadline").stack;
+    let stack = stack.expect("a computing script has frames");
+    let place = "The script timed out after 100 ms\n    at <anonymous> (codemode.js:2:";
+    assert!(stack.starts_with(place), "{stack}");
+}
+
+#[tokio::test]
 async fn a_deadline_says_what_became_of_the_calls() {
     let lab = Lab::new();
     let code = "await Promise.all([tools.gate({name: 'x'}), tools.deaf(), tools.stubborn({name: 'x'}), tools.echo(1)]);";
