@@ -25,7 +25,7 @@ const LIMITS: Limits = Limits {
     store_total_characters: 1_048_576,
 };
 /// A busy machine may take the processor away for longer than the overtime allowed; it will not do so every time.
-const ATTEMPTS_MAX: u32 = 3;
+const ATTEMPTS_MAX: u32 = 5;
 
 /// How one attack went.
 struct Outcome {
