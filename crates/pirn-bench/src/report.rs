@@ -15,6 +15,9 @@ use crate::stats::Samples;
 pub(crate) struct Report {
     machine: String,
     rows: Vec<Row>,
+    /// What could not be measured, and why.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    notes: Vec<&'static str>,
 }
 
 /// One figure.
@@ -35,6 +38,7 @@ impl Report {
         Self {
             machine: machine(),
             rows: Vec::new(),
+            notes: Vec::new(),
         }
     }
 
@@ -53,6 +57,11 @@ impl Report {
             peer: None,
             bar,
         });
+    }
+
+    /// Says what could not be measured.
+    pub(crate) fn note(&mut self, note: &'static str) {
+        self.notes.push(note);
     }
 
     /// What the peer needs for the same work.
@@ -89,6 +98,9 @@ impl Report {
                 row.p95,
                 row.bar,
             );
+        }
+        for note in &self.notes {
+            let _infallible = writeln!(text, "{note}");
         }
         // A reader that went away is no failure.
         drop(out.write_all(text.as_bytes()));
