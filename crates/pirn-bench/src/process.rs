@@ -9,7 +9,7 @@ use anyhow::{Context as _, Result, bail};
 use crate::Options;
 use crate::report::Report;
 use crate::stats::{Samples, sample};
-use crate::sys::children_peak_bytes;
+use crate::sys::wait_with_peak;
 
 /// The binary beside this one.
 pub(crate) fn pirn() -> Result<PathBuf> {
@@ -28,28 +28,25 @@ pub(crate) fn measure(options: &Options, report: &mut Report) -> Result<()> {
         return Ok(());
     }
     let pirn = pirn()?;
+    let mut peaks = Vec::new();
     let times = sample(50, || {
         let at = Instant::now();
-        let status = Command::new(&pirn)
+        let child = Command::new(&pirn)
             .args(["exec", "-e", "return 1"])
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
-            .status()
+            .spawn()
             .with_context(|| pirn.display().to_string())?;
-        if !status.success() {
-            bail!("{} ended with {status}", pirn.display());
+        let (succeeded, peak_bytes) = wait_with_peak(&child)?;
+        if !succeeded {
+            bail!("{} failed", pirn.display());
         }
+        #[expect(clippy::cast_precision_loss, reason = "megabytes with two decimals")]
+        peaks.push(peak_bytes as f64 / 1e6);
         Ok(at.elapsed().as_secs_f64() * 1e3)
     })?;
     report.add("exec.process_ms", "ms", 25.0, &times);
-    #[expect(clippy::cast_precision_loss, reason = "megabytes with two decimals")]
-    let megabytes = children_peak_bytes() as f64 / 1e6;
-    report.add(
-        "exec.process_mb",
-        "MB",
-        40.0,
-        &Samples::new(vec![megabytes]),
-    );
+    report.add("exec.process_mb", "MB", 40.0, &Samples::new(peaks));
     Ok(())
 }
