@@ -55,7 +55,7 @@ pub use event::{CallEvent, EventSink};
 pub use hook::{BeforeVerdict, Hook, HookCall, ResultChange};
 pub use identifier::to_identifier;
 pub use loadout::{Loadout, LoadoutChanges, LoadoutHook};
-pub use naming::{mcp_namespace, mcp_tool_name, tool_identifiers};
+pub use naming::{mcp_namespace, mcp_tool_name, mcp_tool_names, tool_identifiers};
 pub use pipeline::{
     CANCEL_GRACE_DEFAULT, CallOutcome, CallRequest, FailureKind, Pipeline, PipelineBuilder,
 };
@@ -67,6 +67,7 @@ pub use receipt::{
     RECEIPT_ERROR_CHARS_MAX, RECEIPT_TOTAL_BYTES_MAX, Receipt,
 };
 pub use registry::Registry;
+pub use schema::{SchemaCheck, StandaloneSchema, standalone_schema};
 pub use search::{Ranked, SearchDocument, rank, search_tools, tokenize};
 pub use tool::{
     Annotations, Concurrency, Effects, Exposure, Namespace, Tool, ToolHandler, ToolSpec,

@@ -35,6 +35,39 @@ pub fn mcp_tool_name(server: &str, tool: &str, is_taken: impl Fn(&str) -> bool) 
     name
 }
 
+/// The registry names of all tools of an MCP server, in the order given; the tools' names must differ. As [`mcp_tool_name`], with
+/// two rules that make a name depend on nothing but its server:
+///
+/// - where tools would get the same name, all of them get the hash, so that none depends on the order;
+/// - so do all tools of a server whose name holds `__` or ends in `_`, because a server with a shorter name could have a tool
+///   that reads the same (`a` with `b__c`, and `a__b` with `c`).
+///
+/// ```
+/// let names = pirn_tool::mcp_tool_names("docs", ["read", "a-b", "a.b"]);
+/// assert_eq!(names[0], "mcp__docs__read");
+/// assert!(names[1].starts_with("mcp__docs__a_b_") && names[2].starts_with("mcp__docs__a_b_") && names[1] != names[2]);
+/// ```
+pub fn mcp_tool_names<'a>(server: &str, tools: impl IntoIterator<Item = &'a str>) -> Vec<String> {
+    let mut server_word = String::new();
+    push_word_characters(&mut server_word, server);
+    let is_ambiguous = server_word.contains("__") || server_word.ends_with('_');
+    let plain: Vec<(&str, String)> = tools
+        .into_iter()
+        .map(|tool| (tool, mcp_tool_name(server, tool, |_| false)))
+        .collect();
+    let mut counts: HashMap<&str, usize> = HashMap::new();
+    for (_, name) in &plain {
+        *counts.entry(name).or_default() += 1;
+    }
+    plain
+        .iter()
+        .map(|(tool, name)| {
+            let is_shared = counts.get(name.as_str()).is_some_and(|count| *count > 1);
+            mcp_tool_name(server, tool, |_| is_ambiguous || is_shared)
+        })
+        .collect()
+}
+
 /// The name of an MCP server's namespace: `mcp__SERVER`, with `-` as `_`. The server's own name becomes an alias.
 ///
 /// ```

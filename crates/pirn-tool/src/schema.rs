@@ -10,11 +10,14 @@ use serde_json::{Map, Value};
 use crate::depth::count_values;
 
 mod budget;
+mod check;
 mod coerce;
 mod local;
 mod message;
 mod suggest;
 
+pub use check::{SchemaCheck, standalone_schema};
+pub use local::StandaloneSchema;
 pub(crate) use local::resolve_local;
 
 /// Values in a schema that is compiled; the largest real ones have a few thousand.

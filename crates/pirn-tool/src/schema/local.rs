@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::escaped;
 
@@ -29,17 +29,30 @@ pub(crate) fn resolve_local<'a>(root: &'a Value, reference: &str) -> Option<(Str
 
 /// A copy of `schema` without identifiers and anchors, in which every reference is a `$ref` to `#` or `#/…`.
 pub(super) fn localised(schema: &Value) -> Value {
-    let mut names = BTreeMap::new();
-    collect_names(schema, "", &mut names);
-    let mut localised = schema.clone();
-    localise(&mut localised, schema, &names);
-    if let Value::Object(members) = &mut localised
-        && let Some(draft) = schema.get("$schema").and_then(Value::as_str)
-        && draft.contains("json-schema.org/")
-    {
-        members.insert("$schema".into(), draft.into());
-    }
-    localised
+    Localiser::new(schema, "", LostReference::AcceptsNothing)
+        .run()
+        .schema
+}
+
+/// The same for a place inside another schema: see [`standalone_schema`](super::standalone_schema).
+pub(super) fn transplanted(schema: &Value, place: &str) -> StandaloneSchema {
+    Localiser::new(schema, place, LostReference::AcceptsAnything).run()
+}
+
+/// A schema that needs nothing outside itself.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StandaloneSchema {
+    /// The schema. Every reference is a `$ref` to `#` or `#/…`.
+    pub schema: Value,
+    /// References that led nowhere, or out of the schema, and were taken out; each once, in the order found.
+    pub lost_references: Vec<String>,
+}
+
+/// What a reference means that leads nowhere.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum LostReference {
+    AcceptsNothing,
+    AcceptsAnything,
 }
 
 /// Finds `$id`s and anchors, by the text with which they are referred to, with the pointer to their place.
@@ -78,55 +91,115 @@ fn collect_names(schema: &Value, place: &str, names: &mut BTreeMap<String, Strin
     }
 }
 
-fn localise(schema: &mut Value, root: &Value, names: &BTreeMap<String, String>) {
-    match schema {
-        Value::Object(members) => {
-            members.retain(|keyword, value| {
-                !(matches!(
-                    keyword.as_str(),
-                    "$id" | "id" | "$anchor" | "$dynamicAnchor" | "$recursiveAnchor" | "$schema"
-                ) && (value.is_string() || value.is_boolean()))
-            });
-            let references: Vec<String> = REFERENCES
-                .into_iter()
-                .filter_map(|keyword| match members.get(keyword)? {
-                    Value::String(reference) => Some(reference.clone()),
-                    _ => None,
-                })
-                .collect();
-            if let Some(reference) = references.first() {
-                let Some(local) = local_reference(reference, root, names) else {
-                    *schema = json!({"not": {}});
-                    return;
-                };
-                members.shift_remove("$dynamicRef");
-                members.shift_remove("$recursiveRef");
-                members.insert("$ref".into(), local.into());
-            }
-            for (keyword, value) in members.iter_mut() {
-                if DATA_KEYWORDS.contains(&keyword.as_str()) {
-                    continue;
-                }
-                match value {
-                    Value::Object(named) if NAMED_SCHEMAS.contains(&keyword.as_str()) => {
-                        for (_, member) in named.iter_mut() {
-                            localise(member, root, names);
-                        }
+struct Localiser<'a> {
+    root: &'a Value,
+    /// Where the schema will stand, as a JSON pointer.
+    place: &'a str,
+    /// What `$id`s and anchors stand for.
+    names: BTreeMap<String, String>,
+    lost: LostReference,
+    lost_references: Vec<String>,
+}
+
+impl<'a> Localiser<'a> {
+    fn new(root: &'a Value, place: &'a str, lost: LostReference) -> Self {
+        let mut names = BTreeMap::new();
+        collect_names(root, "", &mut names);
+        Self {
+            root,
+            place,
+            names,
+            lost,
+            lost_references: Vec::new(),
+        }
+    }
+
+    fn run(mut self) -> StandaloneSchema {
+        let mut schema = self.root.clone();
+        self.localise(&mut schema);
+        if self.place.is_empty()
+            && let Value::Object(members) = &mut schema
+            && let Some(draft) = self.root.get("$schema").and_then(Value::as_str)
+            && draft.contains("json-schema.org/")
+        {
+            members.insert("$schema".into(), draft.into());
+        }
+        StandaloneSchema {
+            schema,
+            lost_references: self.lost_references,
+        }
+    }
+
+    fn localise(&mut self, schema: &mut Value) {
+        match schema {
+            Value::Object(members) => {
+                members.retain(|keyword, value| {
+                    !(matches!(
+                        keyword.as_str(),
+                        "$id"
+                            | "id"
+                            | "$anchor"
+                            | "$dynamicAnchor"
+                            | "$recursiveAnchor"
+                            | "$schema"
+                    ) && (value.is_string() || value.is_boolean()))
+                });
+                let reference = REFERENCES
+                    .into_iter()
+                    .find_map(|keyword| members.get(keyword)?.as_str())
+                    .map(ToOwned::to_owned);
+                if let Some(reference) = reference {
+                    let local = local_reference(&reference, self.root, &self.names);
+                    if local.is_none() && self.lost == LostReference::AcceptsNothing {
+                        *schema = json!({"not": {}});
+                        return;
                     }
-                    _ => localise(value, root, names),
+                    self.replace_reference(members, reference, local);
+                }
+                for (keyword, value) in members.iter_mut() {
+                    if DATA_KEYWORDS.contains(&keyword.as_str()) {
+                        continue;
+                    }
+                    match value {
+                        Value::Object(named) if NAMED_SCHEMAS.contains(&keyword.as_str()) => {
+                            for (_, member) in named.iter_mut() {
+                                self.localise(member);
+                            }
+                        }
+                        _ => self.localise(value),
+                    }
                 }
             }
-        }
-        Value::Array(items) => {
-            for item in items {
-                localise(item, root, names);
+            Value::Array(items) => {
+                for item in items {
+                    self.localise(item);
+                }
             }
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
         }
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+
+    fn replace_reference(
+        &mut self,
+        members: &mut Map<String, Value>,
+        reference: String,
+        local: Option<String>,
+    ) {
+        members.shift_remove("$dynamicRef");
+        members.shift_remove("$recursiveRef");
+        if let Some(pointer) = local {
+            let rerooted = format!("#{}{pointer}", percent_encode(self.place));
+            members.insert("$ref".into(), rerooted.into());
+            return;
+        }
+        members.shift_remove("$ref");
+        if !self.lost_references.contains(&reference) {
+            self.lost_references.push(reference);
+        }
     }
 }
 
-/// The same reference as `#` or `#/…`, or `None` where it leads to no schema.
+/// The same reference as a percent-encoded pointer without its `#`, or `None` where it leads to no schema.
 fn local_reference(
     reference: &str,
     root: &Value,
@@ -145,7 +218,7 @@ fn local_reference(
         }
     };
     let target = root.pointer(&place)?;
-    (target.is_object() || target.is_boolean()).then(|| format!("#{}", percent_encode(&place)))
+    (target.is_object() || target.is_boolean()).then(|| percent_encode(&place))
 }
 
 /// Escapes what may not stand in a fragment.

@@ -42,19 +42,8 @@ pub(super) fn failure<'a>(
     received: &Value,
 ) -> String {
     let mut text = format!("Validation failed for tool \"{tool_name}\":\n");
-    let mut lines = Vec::new();
-    for error in errors {
-        explain(&error, schema, UNION_DEPTH_MAX, &mut lines);
-        if lines.len() > LINES_MAX {
-            break;
-        }
-    }
-    for line in lines.iter().take(LINES_MAX) {
-        let path = cut(&dotted(&line.pointer), PATH_CHARS_MAX);
-        let _infallible = writeln!(text, "  - {path}: {}", cut(&line.message, LINE_CHARS_MAX));
-    }
-    if lines.len() > LINES_MAX {
-        text.push_str("  - (and more)\n");
+    for line in lines(errors, schema) {
+        let _infallible = writeln!(text, "  - {line}");
     }
     let _infallible = write!(
         text,
@@ -62,6 +51,32 @@ pub(super) fn failure<'a>(
         rendered(received, Layout::Indented, RECEIVED_CHARS_MAX)
     );
     text
+}
+
+/// One line for each of the first places, and a last one where there are more.
+pub(super) fn lines<'a>(
+    errors: impl Iterator<Item = ValidationError<'a>>,
+    schema: &Value,
+) -> Vec<String> {
+    let mut lines = Vec::new();
+    for error in errors {
+        explain(&error, schema, UNION_DEPTH_MAX, &mut lines);
+        if lines.len() > LINES_MAX {
+            break;
+        }
+    }
+    let mut texts: Vec<String> = lines
+        .iter()
+        .take(LINES_MAX)
+        .map(|line| {
+            let path = cut(&dotted(&line.pointer), PATH_CHARS_MAX);
+            format!("{path}: {}", cut(&line.message, LINE_CHARS_MAX))
+        })
+        .collect();
+    if lines.len() > LINES_MAX {
+        texts.push("(and more)".to_owned());
+    }
+    texts
 }
 
 fn explain(error: &ValidationError<'_>, schema: &Value, union_depth: usize, lines: &mut Vec<Line>) {
