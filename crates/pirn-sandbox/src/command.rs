@@ -123,6 +123,35 @@ impl Command {
             .map_err(|source| Error::starting(&program, directory.as_ref(), source))
     }
 
+    /// Starts the program as the user's own: it is not supervised, neither reads nor writes anything of ours, and goes on when
+    /// whoever started it ends. For what the user sees and closes, like a browser; everything else is [`Command::spawn`]'s.
+    /// Must be called inside a tokio runtime.
+    pub fn hand_over(self) -> Result<(), Error> {
+        let mut command = tokio::process::Command::new(&self.program);
+        command
+            .args(&self.arguments)
+            .env_clear()
+            .envs(self.environment.iter().map(|(n, v)| (n, v)))
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        if let Some(directory) = &self.directory {
+            command.current_dir(directory);
+        }
+        // Ctrl-C in our terminal is not meant for it.
+        #[cfg(unix)]
+        command.process_group(0);
+        match command.spawn() {
+            // The runtime reaps it when it ends before we do.
+            Ok(_child) => Ok(()),
+            Err(source) => Err(Error::starting(
+                &self.program,
+                self.directory.as_ref(),
+                source,
+            )),
+        }
+    }
+
     #[cfg(not(unix))]
     fn spawn_inner(self) -> io::Result<Child> {
         Err(io::Error::new(

@@ -209,3 +209,29 @@ async fn resets_signals() {
         assert_eq!(signals, 0, "{line}");
     }
 }
+
+#[test]
+fn what_is_handed_over_goes_on_without_us() {
+    let folder = tempfile::tempdir().unwrap();
+    let runtime = || {
+        tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap()
+    };
+    runtime().block_on(async {
+        run(shell("mkfifo ask answer").current_dir(folder.path())).await;
+        shell("read line < ask; echo \"$line $MARK\" > answer")
+            .env("MARK", "mark")
+            .current_dir(folder.path())
+            .hand_over()
+            .unwrap();
+        let missing = Command::new("/no/such/program").hand_over().unwrap_err();
+        assert_eq!(missing.kind(), ErrorKind::ProgramNotFound);
+    });
+    // The runtime is gone, and with it whatever it kept.
+    runtime().block_on(async {
+        let exchange = shell("echo hello > ask; cat answer").current_dir(folder.path());
+        assert_eq!(run(exchange).await.1.bytes, b"hello mark\n");
+    });
+}
