@@ -5,10 +5,10 @@ use super::{Finding, license};
 use std::collections::BTreeMap;
 
 /// Packages in `Cargo.lock`, all platforms. Raise it on purpose, in the change that needs it.
-const LOCKED_PACKAGES_MAX: usize = 360;
+const LOCKED_PACKAGES_MAX: usize = 460;
 
 /// Packages that are there in more than one version, counted once per extra version.
-const DUPLICATE_VERSIONS_MAX: usize = 25;
+const DUPLICATE_VERSIONS_MAX: usize = 36;
 
 /// Reports dependencies whose licence asks for more than a notice, or that declare none.
 pub(super) fn licences(repository: &Repository) -> Vec<Finding> {

@@ -206,8 +206,9 @@ fn names_machine_folder(line: &str, folders: &[&str]) -> bool {
                 .chars()
                 .take_while(|letter| letter.is_alphanumeric() || "._-".contains(*letter))
                 .collect();
-            // `docs/home/` and `https://host/home/` are not the folder meant here.
-            let is_absolute = !before.ends_with(|letter: char| letter.is_alphanumeric());
+            // `docs/home/`, `https://host/home/` and `[PLACE]/home/` are not the folder meant here.
+            let is_absolute =
+                !before.ends_with(|letter: char| letter.is_alphanumeric() || letter == ']');
             is_absolute && !name.is_empty() && !PLACEHOLDERS.contains(&name.as_str())
         })
     })

@@ -1,0 +1,34 @@
+//! `mcp.json`: which servers there are and how they are reached.
+//!
+//! [`load`] reads and merges the files into entries as they were written; [`ServerEntry::resolve`] fills one in;
+//! [`edit_config`] changes a file.
+
+mod document;
+mod edit;
+mod entry;
+mod import;
+mod keys;
+mod load;
+mod new_server;
+mod problem;
+mod resolve;
+mod schema;
+mod tree;
+
+pub(crate) use document::{clash, clash_message, is_server_name};
+pub use edit::{Edit, EditOutcome, Setting, WhenMissing, edit_config};
+pub use entry::{
+    ClientRegistration, HttpEntry, HttpKind, HttpServer, McpExposure, OAuthSettings,
+    ResolvedServer, Scope, ServerEntry, ServerOrigin, StartMode, StdioEntry, StdioServer, Timeouts,
+    ToolExposures, Transport, TransportEntry,
+};
+pub use import::{
+    ImportAction, ImportPlan, ImportProgram, ImportRow, ImportSource, discover_imports, plan_import,
+};
+pub use load::{ConfigFile, LoadedConfig, load};
+pub use new_server::NewServer;
+pub use problem::{ConfigProblem, Severity};
+pub use resolve::{
+    ALLOWED_VARIABLES, ALLOWED_VARIABLES_WINDOWS, CommandRunner, ConfigSurroundings, ShellRunner,
+};
+pub use schema::config_schema;

@@ -1,0 +1,351 @@
+//! Connecting: the transport, the protocol's era, the handshake.
+
+use std::sync::Arc;
+
+use rmcp::RoleClient;
+use rmcp::model::{ProtocolVersion, ServerPeerInfo, SubscriptionFilter};
+use rmcp::service::{
+    ClientInitializeError, ClientLifecycleMode, RunningService, serve_client_with_lifecycle,
+};
+use rmcp::transport::Transport as WireTransport;
+use tokio::sync::watch;
+
+use super::handler::{Handler, Hub};
+use super::request::Cause;
+use super::{ConnectOptions, Connection, Era, ServerFacts, subscription};
+use crate::config::{HttpKind, HttpServer, StdioServer, Transport};
+use crate::error::{Error, ErrorKind};
+use crate::transport::{HttpParts, Silence, SseTransport, StdioTransport, http_transport};
+use crate::wire::Wire;
+
+/// The codes that only servers of the newer protocol use: header mismatch, missing capability, unsupported version.
+const MODERN_CODES: [i32; 3] = [-32_020, -32_021, -32_022];
+
+/// Connects without a time limit of its own.
+pub(super) async fn dial(options: ConnectOptions) -> Result<Connection, Error> {
+    match &options.server.transport {
+        Transport::Stdio(server) => dial_process(&options, server).await,
+        Transport::Http(server) => dial_url(&options, server).await,
+    }
+}
+
+/// Why a handshake failed, and whether another way of speaking may help.
+struct Refused {
+    error: Error,
+    instead: Option<Era>,
+}
+
+async fn dial_process(options: &ConnectOptions, server: &StdioServer) -> Result<Connection, Error> {
+    let refused = match try_process(options, server, options.era).await {
+        Ok(connection) => return Ok(connection),
+        Err(refused) => refused,
+    };
+    match refused.instead {
+        // A process of its own: the first one is gone, or keeps to the era of the first message it got.
+        Some(era) => try_process(options, server, Some(era))
+            .await
+            .map_err(|refused| refused.error),
+        None => Err(refused.error),
+    }
+}
+
+async fn try_process(
+    options: &ConnectOptions,
+    server: &StdioServer,
+    era: Option<Era>,
+) -> Result<Connection, Refused> {
+    let name = &options.server.name;
+    let wire = Wire::new(options.trace.clone());
+    let silence = match era {
+        Some(Era::Modern) => Silence::Starting,
+        Some(Era::Legacy) | None => Silence::Older,
+    };
+    let standard_error = Arc::clone(&options.standard_error);
+    let transport =
+        StdioTransport::start(server, wire.clone(), standard_error, silence).map_err(|error| {
+            Refused {
+                error: Error::new(ErrorKind::Start, name, "could not be started")
+                    .with_hint("Check \"command\", \"cwd\" and the PATH it is looked up on.")
+                    .because(error),
+                instead: None,
+            }
+        })?;
+    let cause = Cause::Process(transport.ending());
+    shake_hands(options, transport, wire, cause.clone(), era)
+        .await
+        .map_err(|error| Refused {
+            instead: other_era(&error, era),
+            error: explain(name, error, &cause),
+        })
+}
+
+/// Which other way of speaking may help after a handshake failed; `None` where the server was known to speak this one.
+fn other_era(error: &ClientInitializeError, era: Option<Era>) -> Option<Era> {
+    match (error, era) {
+        (_, Some(_)) => None,
+        (ClientInitializeError::LegacyFallbackFailed { fallback, .. }, None) => {
+            is_modern_refusal(fallback).then_some(Era::Modern)
+        }
+        (error, None) if is_modern_refusal(error) => Some(Era::Modern),
+        // Some servers die of a request they do not know, or speak of older versions only.
+        (_, None) => Some(Era::Legacy),
+    }
+}
+
+async fn dial_url(options: &ConnectOptions, server: &HttpServer) -> Result<Connection, Error> {
+    let refused = match server.kind {
+        HttpKind::Sse => return dial_events(options, server).await,
+        HttpKind::Auto | HttpKind::Streamable => match dial_streamable(options, server).await {
+            Ok(connection) => return Ok(connection),
+            Err(refused) => refused,
+        },
+    };
+    if server.kind == HttpKind::Streamable || !refused.suggests_events {
+        return Err(refused.error);
+    }
+    let wire = Wire::new(options.trace.clone());
+    match SseTransport::open(&http_parts(options, server, &wire)).await {
+        Ok(transport) => greet_events(options, transport, wire).await,
+        // Where the older transport does not work either, the newer one's answer says more.
+        Err(_) => Err(refused.error),
+    }
+}
+
+/// Why streamable HTTP failed, and what else may work.
+struct StreamRefused {
+    error: Error,
+    suggests_events: bool,
+    instead: Option<Era>,
+}
+
+async fn dial_streamable(
+    options: &ConnectOptions,
+    server: &HttpServer,
+) -> Result<Connection, StreamRefused> {
+    let refused = match try_streamable(options, server, options.era).await {
+        Ok(connection) => return Ok(connection),
+        Err(refused) => refused,
+    };
+    // Another way of speaking helps with none of these.
+    let is_settled = matches!(
+        refused.error.kind(),
+        ErrorKind::NeedsAuthorization
+            | ErrorKind::Authorization
+            | ErrorKind::Config
+            | ErrorKind::Start
+            | ErrorKind::Timeout
+    );
+    match refused.instead {
+        Some(era) if !is_settled => try_streamable(options, server, Some(era)).await,
+        Some(_) | None => Err(refused),
+    }
+}
+
+async fn try_streamable(
+    options: &ConnectOptions,
+    server: &HttpServer,
+    era: Option<Era>,
+) -> Result<Connection, StreamRefused> {
+    let wire = Wire::new(options.trace.clone());
+    let transport =
+        http_transport(&http_parts(options, server, &wire)).map_err(|error| StreamRefused {
+            error,
+            suggests_events: false,
+            instead: None,
+        })?;
+    let last_failure = transport.last_failure();
+    let cause = Cause::Http(last_failure.clone());
+    shake_hands(options, transport, wire, cause.clone(), era)
+        .await
+        .map_err(|error| StreamRefused {
+            suggests_events: last_failure
+                .get()
+                .is_some_and(|failure| failure.suggests_events()),
+            instead: other_era(&error, era),
+            error: explain(&options.server.name, error, &cause),
+        })
+}
+
+async fn dial_events(options: &ConnectOptions, server: &HttpServer) -> Result<Connection, Error> {
+    let wire = Wire::new(options.trace.clone());
+    let transport = SseTransport::open(&http_parts(options, server, &wire)).await?;
+    greet_events(options, transport, wire).await
+}
+
+async fn greet_events(
+    options: &ConnectOptions,
+    transport: SseTransport,
+    wire: Wire,
+) -> Result<Connection, Error> {
+    let cause = Cause::Http(transport.last_failure());
+    shake_hands(options, transport, wire, cause.clone(), Some(Era::Legacy))
+        .await
+        .map_err(|error| explain(&options.server.name, error, &cause))
+}
+
+fn http_parts(options: &ConnectOptions, server: &HttpServer, wire: &Wire) -> HttpParts {
+    HttpParts {
+        server: options.server.name.clone(),
+        url: server.url.clone(),
+        headers: server.headers.clone(),
+        authorizer: options.authorizer.clone(),
+        http: options.http.clone(),
+        wire: wire.clone(),
+        response_timeout: options.server.timeouts.total,
+    }
+}
+
+fn is_modern_refusal(error: &ClientInitializeError) -> bool {
+    matches!(error, ClientInitializeError::JsonRpcError(data)
+        if MODERN_CODES.contains(&data.code.0))
+}
+
+/// Says in words for people why the handshake failed.
+fn explain(name: &str, error: ClientInitializeError, cause: &Cause) -> Error {
+    if let Some(known) = cause.sending(name, &error) {
+        return known;
+    }
+    match (error, cause) {
+        (_, Cause::Process(ending)) if ending.status().is_some() => cause.closed(name),
+        (ClientInitializeError::LegacyFallbackFailed { fallback, .. }, _) => {
+            explain(name, *fallback, cause)
+        }
+        (ClientInitializeError::JsonRpcError(data), _) => {
+            let code = i64::from(data.code.0);
+            Error::new(
+                ErrorKind::Server { code },
+                name,
+                format!("refused to start: {} (code {code})", data.message),
+            )
+        }
+        (
+            ClientInitializeError::ConnectionClosed(_)
+            | ClientInitializeError::TransportError { .. },
+            _,
+        ) => cause.closed(name),
+        (error @ ClientInitializeError::NoCompatibleProtocolVersion { .. }, _) => Error::new(
+            ErrorKind::Protocol,
+            name,
+            "speaks no version of the protocol that is known here",
+        )
+        .because(error),
+        (error, _) => Error::new(
+            ErrorKind::Protocol,
+            name,
+            "its answer to the handshake could not be understood",
+        )
+        .because(error),
+    }
+}
+
+/// Shakes hands over a transport, and hands the running service to a task that ends with it.
+pub(super) async fn shake_hands(
+    options: &ConnectOptions,
+    transport: impl WireTransport<RoleClient> + 'static,
+    wire: Wire,
+    cause: Cause,
+    era: Option<Era>,
+) -> Result<Connection, ClientInitializeError> {
+    let modern = vec![ProtocolVersion::V_2026_07_28];
+    let lifecycle = match era {
+        Some(Era::Legacy) => ClientLifecycleMode::Initialize,
+        Some(Era::Modern) => ClientLifecycleMode::Discover {
+            preferred_versions: modern,
+        },
+        None => ClientLifecycleMode::Auto {
+            preferred_versions: modern,
+            legacy_version: Some(ProtocolVersion::V_2025_11_25),
+        },
+    };
+    let hub = Hub::new(options);
+    let service =
+        serve_client_with_lifecycle(Handler(Arc::clone(&hub)), transport, lifecycle).await?;
+    Ok(connection(options, service, wire, hub, cause))
+}
+
+fn connection(
+    options: &ConnectOptions,
+    service: RunningService<RoleClient, Handler>,
+    wire: Wire,
+    hub: Arc<Hub>,
+    cause: Cause,
+) -> Connection {
+    let peer = service.peer().clone();
+    let info = peer.peer_info();
+    let facts = info.as_deref().map(facts).unwrap_or_default();
+    let era = match &info {
+        Some(info) if !info.protocol_version.has_initialize() => Era::Modern,
+        _ => Era::Legacy,
+    };
+    let filter = info.as_deref().and_then(changes_wanted);
+    let subscription = match (era, filter) {
+        (Era::Modern, Some(filter)) => Some(tokio::spawn(subscription::listen(
+            peer.clone(),
+            Arc::clone(&hub),
+            filter,
+        ))),
+        _ => None,
+    };
+    let stop = service.cancellation_token();
+    let (ending, ended) = watch::channel(false);
+    // Ends with the transport, which ends when it is told to stop.
+    tokio::spawn(async move {
+        let _reason = service.waiting().await;
+        let _nobody_asks = ending.send(true);
+    });
+    Connection {
+        server: options.server.name.clone(),
+        timeouts: options.server.timeouts,
+        peer,
+        wire,
+        hub,
+        facts,
+        era,
+        cause,
+        stop: Some(stop),
+        ended,
+        subscription,
+    }
+}
+
+fn facts(info: &ServerPeerInfo) -> ServerFacts {
+    let capabilities = &info.capabilities;
+    let (name, version) = match &info.server_info {
+        Some(server) => (server.name.clone(), server.version.clone()),
+        None => Default::default(),
+    };
+    ServerFacts {
+        name,
+        version,
+        instructions: info.instructions.clone(),
+        protocol_version: info.protocol_version.as_str().to_owned(),
+        has_tools: capabilities.tools.is_some(),
+        has_resources: capabilities.resources.is_some(),
+        has_prompts: capabilities.prompts.is_some(),
+    }
+}
+
+/// The changes a server promises to tell of; `None` when it promises nothing.
+fn changes_wanted(info: &ServerPeerInfo) -> Option<SubscriptionFilter> {
+    let capabilities = &info.capabilities;
+    let mut filter = SubscriptionFilter::new();
+    let tools = capabilities
+        .tools
+        .as_ref()
+        .and_then(|tools| tools.list_changed);
+    let prompts = capabilities
+        .prompts
+        .as_ref()
+        .and_then(|prompts| prompts.list_changed);
+    let resources = capabilities
+        .resources
+        .as_ref()
+        .and_then(|resources| resources.list_changed);
+    filter.tools_list_changed = tools.filter(|promised| *promised);
+    filter.prompts_list_changed = prompts.filter(|promised| *promised);
+    filter.resources_list_changed = resources.filter(|promised| *promised);
+    let wants_any = filter.tools_list_changed.is_some()
+        || filter.prompts_list_changed.is_some()
+        || filter.resources_list_changed.is_some();
+    wants_any.then_some(filter)
+}

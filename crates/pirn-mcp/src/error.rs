@@ -1,0 +1,128 @@
+//! What can go wrong between Pirn and a server, for people.
+
+use std::fmt;
+
+/// Why something about a server did not work. The message names the server and says what to do.
+#[derive(Debug)]
+pub struct Error {
+    kind: ErrorKind,
+    server: String,
+    message: String,
+    hints: Vec<String>,
+    is_unsent: bool,
+    source: Option<Box<dyn std::error::Error + Send + Sync>>,
+}
+
+/// Kinds of failure, where a caller decides by them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The configuration is wrong: a bad value, an unset variable, a failed command.
+    Config,
+    /// No server of that name is configured or registered.
+    UnknownServer,
+    /// The server is switched off.
+    Disabled,
+    /// The server's process could not be started, or its host could not be reached.
+    Start,
+    /// A time limit passed. The setting that names it is in the message.
+    Timeout,
+    /// The connection ended before the answer.
+    Closed,
+    /// The server's answer could not be understood.
+    Protocol,
+    /// The server answered with a JSON-RPC error.
+    Server {
+        /// The JSON-RPC error code.
+        code: i64,
+    },
+    /// The server answered with an HTTP status that says no.
+    Http {
+        /// The status.
+        status: u16,
+    },
+    /// The user has to sign in first.
+    NeedsAuthorization,
+    /// Signing in or refreshing failed.
+    Authorization,
+    /// The caller cancelled.
+    Cancelled,
+}
+
+impl Error {
+    /// A failure of `server`; the message starts in lower case and does not repeat the server's name.
+    pub fn new(kind: ErrorKind, server: impl Into<String>, message: impl Into<String>) -> Self {
+        Self {
+            kind,
+            server: server.into(),
+            message: message.into(),
+            hints: Vec::new(),
+            is_unsent: false,
+            source: None,
+        }
+    }
+
+    /// Adds what the reader can do about it, one sentence.
+    #[must_use]
+    pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
+        self.hints.push(hint.into());
+        self
+    }
+
+    /// Adds the cause.
+    #[must_use]
+    pub fn because(mut self, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        self.source = Some(source.into());
+        self
+    }
+
+    /// Says that the request never left: sending it again cannot do anything twice.
+    #[must_use]
+    pub(crate) fn unsent(mut self) -> Self {
+        self.is_unsent = true;
+        self
+    }
+
+    /// Whether the request never left.
+    pub(crate) fn is_unsent(&self) -> bool {
+        self.is_unsent
+    }
+
+    /// What kind of failure it is.
+    pub fn kind(&self) -> &ErrorKind {
+        &self.kind
+    }
+
+    /// The server it is about.
+    pub fn server(&self) -> &str {
+        &self.server
+    }
+
+    /// What happened, without the server's name.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// What the reader can do about it.
+    pub fn hints(&self) -> &[String] {
+        &self.hints
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            formatter,
+            "MCP server \"{}\": {}",
+            self.server, self.message
+        )
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.source
+            .as_deref()
+            .map(|source| source as &(dyn std::error::Error + 'static))
+    }
+}

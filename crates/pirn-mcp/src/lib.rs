@@ -1,0 +1,45 @@
+//! The Model Context Protocol for Pirn: a client for every real server, the life cycle of the servers, and OAuth.
+//!
+//! The protocol's types come from `rmcp`; the bytes do not reach it. Below it lies a layer of JSON values that repairs what
+//! servers get wrong and answers in their place what they never answer, so that no call waits for ever and no bad tool costs
+//! the others. This crate never prints and never reads the process environment or the home folder: all of that is passed in.
+
+mod authorization;
+mod config;
+mod connection;
+mod elicitation;
+mod error;
+mod manager;
+mod oauth;
+mod secret;
+mod tools;
+mod transport;
+mod wire;
+
+pub use authorization::{Authorizer, Challenge, Next};
+pub use config::{
+    ALLOWED_VARIABLES, ALLOWED_VARIABLES_WINDOWS, ClientRegistration, CommandRunner, ConfigFile,
+    ConfigProblem, ConfigSurroundings, Edit, EditOutcome, HttpEntry, HttpKind, HttpServer,
+    ImportAction, ImportPlan, ImportProgram, ImportRow, ImportSource, LoadedConfig, McpExposure,
+    NewServer, OAuthSettings, ResolvedServer, Scope, ServerEntry, ServerOrigin, Setting, Severity,
+    ShellRunner, StartMode, StdioEntry, StdioServer, Timeouts, ToolExposures, Transport,
+    TransportEntry, WhenMissing, config_schema, discover_imports, edit_config, load, plan_import,
+};
+pub use connection::{Era, ServerFacts};
+pub use elicitation::{ElicitationAnswer, ElicitationKind, ElicitationRequest, Elicitor};
+pub use error::{Error, ErrorKind};
+pub use manager::{
+    CallOptions, Enablement, ManagerFolders, ManagerOptions, McpManager, Problem, Registration,
+    ServerEvent, ServerState, ServerStatus, ToolName, Tracing, TransportKind, TransportSummary,
+    WaitHook, Waited, Waiting,
+};
+pub use oauth::{
+    Clock, CredentialStatus, Interaction, OAuth, OAuthAuthorizer, OAuthOptions, OAuthServer,
+    Revocation, SignInOptions, SignInStart, SignInWay, SignedIn, SignedOut,
+};
+pub use secret::Secret;
+pub use tools::{SectionTools, ServerSummary, SpillFolder, servers_section};
+pub use transport::{http_client, http_client_without_certificates};
+#[cfg(feature = "fuzzing")]
+pub use wire::fuzz_wire;
+pub use wire::{TraceDirection, TraceLine, read_trace};

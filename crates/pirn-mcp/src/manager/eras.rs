@@ -1,0 +1,135 @@
+//! Which way of speaking each server understood last time, in a small file, so that it is not asked at every start.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde_json::{Map, Value};
+use sha2::{Digest as _, Sha256};
+
+use crate::config::{ServerEntry, TransportEntry};
+use crate::connection::Era;
+
+/// Servers that are remembered; the oldest go first.
+const SERVERS_MAX: usize = 256;
+/// A file larger than this is not ours.
+const FILE_BYTES_MAX: u64 = 256 * 1024;
+/// Digits that tell two servers of one name apart.
+const HASH_BYTES: usize = 8;
+
+/// The memory. Cheap to clone; clones share it.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Eras {
+    file: Option<Arc<Mutex<PathBuf>>>,
+}
+
+/// One server in the memory: its name and what it is, without secrets.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct EraKey(String);
+
+impl EraKey {
+    pub(super) fn new(entry: &ServerEntry) -> Self {
+        let mut hash = Sha256::new();
+        match &entry.transport {
+            TransportEntry::Stdio(stdio) => {
+                for word in std::iter::once(&stdio.command).chain(&stdio.args) {
+                    hash.update(word.as_bytes());
+                    hash.update([0]);
+                }
+            }
+            TransportEntry::Http(http) => hash.update(http.url.as_bytes()),
+        }
+        let mut key = format!("{}:", entry.name);
+        for byte in hash.finalize().iter().take(HASH_BYTES) {
+            let _infallible = write!(key, "{byte:02x}");
+        }
+        Self(key)
+    }
+}
+
+impl Eras {
+    /// A memory in `file`, which need not exist; `None` remembers nothing.
+    pub(super) fn new(file: Option<PathBuf>) -> Self {
+        Self {
+            file: file.map(|file| Arc::new(Mutex::new(file))),
+        }
+    }
+
+    /// What the server understood last time.
+    pub(super) async fn get(&self, key: &EraKey) -> Option<Era> {
+        let key = key.clone();
+        self.with_file(move |file| parse(read(file).get(&key.0)?.as_str()?))
+            .await
+    }
+
+    /// Remembers what the server understands; `None` forgets it. A file that cannot be written costs a probe, nothing more.
+    pub(super) async fn set(&self, key: &EraKey, era: Option<Era>) {
+        let key = key.clone();
+        self.with_file(move |file| {
+            // Read again each time, because other sessions write it too.
+            let mut eras = read(file);
+            let known = eras.get(&key.0).and_then(Value::as_str).and_then(parse);
+            if known == era {
+                return None;
+            }
+            eras.shift_remove(&key.0);
+            if let Some(era) = era {
+                eras.insert(key.0, name(era).into());
+            }
+            let excess = eras.len().saturating_sub(SERVERS_MAX);
+            let kept: Map<String, Value> = eras.into_iter().skip(excess).collect();
+            write(file, &kept).ok()
+        })
+        .await;
+    }
+
+    async fn with_file<T: Send + 'static>(
+        &self,
+        action: impl FnOnce(&Path) -> Option<T> + Send + 'static,
+    ) -> Option<T> {
+        let file = Arc::clone(self.file.as_ref()?);
+        tokio::task::spawn_blocking(move || {
+            // One of this session's servers at a time.
+            action(&file.lock().unwrap_or_else(PoisonError::into_inner))
+        })
+        .await
+        .ok()?
+    }
+}
+
+fn read(file: &Path) -> Map<String, Value> {
+    let is_small = std::fs::metadata(file).is_ok_and(|facts| facts.len() <= FILE_BYTES_MAX);
+    let bytes = if is_small {
+        std::fs::read(file).unwrap_or_default()
+    } else {
+        Vec::new()
+    };
+    serde_json::from_slice(&bytes).unwrap_or_default()
+}
+
+/// Replaces the file as a whole, so that a reader never sees half of it.
+fn write(file: &Path, eras: &Map<String, Value>) -> std::io::Result<()> {
+    if let Some(folder) = file.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    let mut draft_name = file.as_os_str().to_owned();
+    draft_name.push(format!(".{}.new", std::process::id()));
+    let draft = PathBuf::from(draft_name);
+    std::fs::write(&draft, serde_json::to_vec_pretty(eras)?)?;
+    std::fs::rename(&draft, file).inspect_err(|_| {
+        let _best_effort = std::fs::remove_file(&draft);
+    })
+}
+
+fn name(era: Era) -> &'static str {
+    match era {
+        Era::Legacy => "legacy",
+        Era::Modern => "modern",
+    }
+}
+
+fn parse(name: &str) -> Option<Era> {
+    [Era::Legacy, Era::Modern]
+        .into_iter()
+        .find(|era| self::name(*era) == name)
+}

@@ -1,0 +1,129 @@
+//! Runs a server's tool as one of Pirn's.
+
+use std::sync::{Arc, OnceLock};
+
+use futures_util::future::BoxFuture;
+use pirn_tool::{CallContext, SchemaCheck, ToolHandler, ToolResult};
+use serde_json::{Map, Value};
+
+use super::result::{ResultOrigin, to_tool_result};
+use super::spill::SpillFolder;
+use crate::error::Error;
+
+#[cfg(test)]
+mod tests;
+
+/// Calls the tools of one server. The implementation connects where needed, passes the call's cancellation on, and ends within
+/// the server's limits.
+pub(crate) trait ToolCaller: Send + Sync + 'static {
+    /// Calls a tool by the server's name of it. Returns the whole `CallToolResult`; one with `isError` is no error.
+    fn call<'a>(
+        &'a self,
+        tool_name: &'a str,
+        arguments: Map<String, Value>,
+        context: &'a CallContext,
+    ) -> BoxFuture<'a, Result<Value, Error>>;
+}
+
+/// The handler of one tool of one server.
+pub(crate) struct McpToolHandler {
+    called: Arc<Called>,
+}
+
+struct Called {
+    server: String,
+    tool_name: String,
+    structured_schema: Option<Value>,
+    /// Compiled when the first result with structured content arrives.
+    structured_check: OnceLock<SchemaCheck>,
+    caller: Arc<dyn ToolCaller>,
+    spill: SpillFolder,
+}
+
+impl McpToolHandler {
+    /// A handler that calls `tool_name` through `caller`. `structured_schema` is the server's output schema.
+    pub(crate) fn new(
+        server: String,
+        tool_name: String,
+        structured_schema: Option<Value>,
+        caller: Arc<dyn ToolCaller>,
+        spill: SpillFolder,
+    ) -> Self {
+        Self {
+            called: Arc::new(Called {
+                server,
+                tool_name,
+                structured_schema,
+                structured_check: OnceLock::new(),
+                caller,
+                spill,
+            }),
+        }
+    }
+}
+
+impl ToolHandler for McpToolHandler {
+    fn call(&self, arguments: Value, context: CallContext) -> BoxFuture<'static, ToolResult> {
+        let called = Arc::clone(&self.called);
+        Box::pin(async move {
+            let arguments = match arguments {
+                Value::Object(arguments) => arguments,
+                Value::Null => Map::new(),
+                Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
+                    return ToolResult::error(format!(
+                        "The arguments of \"{}\" must be an object.",
+                        called.tool_name
+                    ));
+                }
+            };
+            let answer = called
+                .caller
+                .call(&called.tool_name, arguments, &context)
+                .await;
+            match answer {
+                Ok(result) => called.finish(result).await,
+                Err(error) => error_result(&error),
+            }
+        })
+    }
+}
+
+impl Called {
+    /// Off the asynchronous threads: results may have many megabytes, and files are written.
+    async fn finish(self: Arc<Self>, result: Value) -> ToolResult {
+        let called = Arc::clone(&self);
+        let finished = tokio::task::spawn_blocking(move || {
+            let schema = called.structured_schema.as_ref().map(|schema| {
+                called
+                    .structured_check
+                    .get_or_init(|| SchemaCheck::new(schema))
+            });
+            let origin = ResultOrigin {
+                server: &called.server,
+                tool: &called.tool_name,
+                structured_check: schema,
+            };
+            to_tool_result(&origin, result, &called.spill)
+        });
+        finished.await.unwrap_or_else(|error| {
+            ToolResult::error(format!(
+                "MCP server \"{}\": the result of \"{}\" could not be read: {error}",
+                self.server, self.tool_name
+            ))
+        })
+    }
+}
+
+/// A failure as a tool's result: what happened, then what to do about it, a line each.
+pub(super) fn error_result(error: &Error) -> ToolResult {
+    ToolResult::error(with_hints(error.to_string(), error))
+}
+
+/// Adds an error's hints to a text about it.
+pub(super) fn with_hints(mut text: String, error: &Error) -> String {
+    for hint in error.hints() {
+        text.push('\n');
+        text.push_str(hint);
+    }
+    text
+}
