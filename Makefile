@@ -8,10 +8,13 @@ ZIG_VERSION ?= 0.15.2
 TYPOS_VERSION ?= 1.52.0
 
 TOOLCHAIN_DIR := target/toolchain
+# Real servers that tests talk to; may be shared between checkouts.
+PIRN_MCP_PEERS ?= target/peers
+export PIRN_MCP_PEERS := $(abspath $(PIRN_MCP_PEERS))
 TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
 NEXTEST := $(shell $(CARGO) nextest --version >/dev/null 2>&1 && echo yes)
 
-.PHONY: help toolchain build demo test check format bench vm clean typos-version
+.PHONY: help toolchain peers build demo test conformance check format bench vm clean typos-version
 
 help: ## Show this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -21,13 +24,16 @@ toolchain: ## Install the WebAssembly compiler into target/, about 90 MB, once
 		$(PYTHON) xtask/toolchain.py $(TOOLCHAIN_DIR) ziglang==$(ZIG_VERSION); \
 	fi
 
+peers: ## Install real MCP servers and the conformance suite into target/, about 600 MB, once
+	@$(PYTHON) xtask/peers.py $(PIRN_MCP_PEERS)
+
 build: toolchain ## Build the release binary
 	$(CARGO) build --release --locked --package pirn
 
 demo: build ## Build, then let a script report on this repository
 	$(TARGET_DIR)/release/pirn exec --quiet --yes=process examples/repository-report.ts
 
-test: toolchain ## Run all tests
+test: toolchain peers ## Run all tests
 ifeq ($(NEXTEST),yes)
 	$(CARGO) nextest run --workspace --locked
 else
@@ -35,7 +41,11 @@ else
 endif
 	$(CARGO) test --workspace --doc --locked
 
-check: toolchain ## Run everything that a change must pass
+conformance: peers ## Run the official MCP conformance suite against the client
+	$(CARGO) build --locked --workspace --example conformance-client
+	$(PYTHON) xtask/conformance.py $(PIRN_MCP_PEERS) $(TARGET_DIR)/debug/examples/conformance-client
+
+check: toolchain peers ## Run everything that a change must pass
 	@$(PYTHON) xtask/toolchain.py $(TOOLCHAIN_DIR) typos==$(TYPOS_VERSION)
 	$(CARGO) xtask check
 
