@@ -1,13 +1,16 @@
 //! What can be typed. Help, completions and the reference in `docs/cli.md` come from these definitions.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use pirn_codemode::{LayoutKind, OPTION_INTEGER_MAX, OPTION_TIMEOUT_MS_MAX};
 use pirn_tool::Effects;
 
-use crate::failure::Exit;
+use crate::failure::{Exit, Failure};
+use crate::mcp::{Configuration, ConfigurationArguments, McpArguments};
+use crate::surroundings::Surroundings;
+use crate::trust::Trust;
 
 /// Help is wrapped at this width, also on wider terminals: longer lines are hard to read.
 const HELP_COLUMNS_MAX: usize = 100;
@@ -49,6 +52,13 @@ pub(crate) enum Command {
     Exec(Box<ExecArguments>),
     /// List the tools that scripts can call
     Tools(ToolsArguments),
+    /// Configure and try MCP servers
+    Mcp(McpArguments),
+    /// Decide whether the files of a project count
+    ///
+    /// A project can bring files that start programs or change what a model is told. They count only when its folder, or one
+    /// above it, is trusted. Without a flag the question is asked on the terminal.
+    Trust(TrustArguments),
     /// Check that Pirn works on this machine
     Doctor(DoctorArguments),
     /// Print a completion script for a shell
@@ -118,6 +128,14 @@ pub(crate) struct ExecArguments {
     #[arg(long, conflicts_with = "yes", help_heading = "Permissions")]
     pub(crate) read_only: bool,
 
+    /// Which MCP servers.
+    #[command(flatten)]
+    pub(crate) mcp: UsedServersArguments,
+
+    /// Trust in the project.
+    #[command(flatten)]
+    pub(crate) approval: ApprovalArguments,
+
     /// Print the whole result as one JSON object
     #[arg(long, conflicts_with = "layout", help_heading = "Output")]
     pub(crate) json: bool,
@@ -185,6 +203,99 @@ pub(crate) struct ToolsArguments {
     /// Print TypeScript declarations
     #[arg(long, conflicts_with = "json")]
     pub(crate) declarations: bool,
+
+    /// Which MCP servers.
+    #[command(flatten)]
+    pub(crate) mcp: UsedServersArguments,
+
+    /// Trust in the project.
+    #[command(flatten)]
+    pub(crate) approval: ApprovalArguments,
+}
+
+/// Which MCP servers a command uses.
+#[derive(Debug, Args)]
+pub(crate) struct UsedServersArguments {
+    /// Use no MCP servers
+    #[arg(long, conflicts_with = "mcp_config", help_heading = "MCP servers")]
+    pub(crate) no_mcp: bool,
+
+    /// Which files.
+    #[command(flatten)]
+    pub(crate) configuration: ConfigurationArguments,
+}
+
+impl UsedServersArguments {
+    /// The servers to use. `None` without any: then nothing of MCP is touched.
+    pub(crate) fn configuration(
+        &self,
+        approval: &ApprovalArguments,
+        folder: &Path,
+        surroundings: &Surroundings,
+    ) -> Result<Option<Configuration>, Failure> {
+        if self.no_mcp {
+            return Ok(None);
+        }
+        let configuration =
+            Configuration::load(&self.configuration, approval, folder, surroundings)?;
+        // Servers that are all switched off cost nothing either.
+        Ok(configuration.filter(Configuration::matters))
+    }
+}
+
+/// Flags about the trust in a project, for one run.
+#[derive(Debug, Args)]
+pub(crate) struct ApprovalArguments {
+    /// Trust the project's files in this run
+    #[arg(long, conflicts_with = "no_approve", help_heading = "Permissions")]
+    approve: bool,
+
+    /// Leave the project's files alone in this run
+    #[arg(long, help_heading = "Permissions")]
+    no_approve: bool,
+}
+
+impl ApprovalArguments {
+    /// What they say.
+    pub(crate) fn flag(&self) -> Option<Trust> {
+        match (self.approve, self.no_approve) {
+            (true, _) => Some(Trust::Trusted),
+            (_, true) => Some(Trust::Untrusted),
+            (false, false) => None,
+        }
+    }
+}
+
+/// The arguments of `pirn trust`.
+#[derive(Debug, Args)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "flags as typed; at most one of the decisions is set"
+)]
+pub(crate) struct TrustArguments {
+    /// The project's folder [default: the current one]
+    #[arg(value_name = "PATH", value_hint = ValueHint::DirPath)]
+    pub(crate) path: Option<PathBuf>,
+
+    /// Trust the folder and all that is in it
+    #[arg(long, group = "decision")]
+    pub(crate) yes: bool,
+
+    /// Do not trust the folder
+    #[arg(long, group = "decision")]
+    pub(crate) no: bool,
+
+    /// Trust the folder above, with all that is in it
+    #[arg(long, group = "decision")]
+    pub(crate) parent: bool,
+
+    /// Print what was decided and what needs trust
+    #[arg(long, group = "decision")]
+    pub(crate) show: bool,
+
+    /// With --show: print it as a JSON object
+    #[arg(long, requires = "show")]
+    pub(crate) json: bool,
 }
 
 /// The arguments of `pirn doctor`.

@@ -2,13 +2,12 @@
 
 mod answer;
 mod calls;
-mod interrupt;
 mod screen;
 mod source;
 mod store;
 mod toolset;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,19 +15,25 @@ use anyhow::Context as _;
 use pirn_codemode::{
     Abort, OutputFolder, PipelineHost, RunOptions, Script, ScriptLimits, ScriptResult, run_script,
 };
+use pirn_mcp::Waiting;
 use pirn_tool::{CallContext, Pipeline, Registry};
+use pirn_tools::builtin_tools;
 use pirn_vm::{EngineOptions, VmEngine};
+use tokio::runtime::Runtime;
+use tokio_util::sync::CancellationToken;
 
 use crate::arguments::{ExecArguments, union};
 use crate::consent::{Asking, Consent, TerminalApprover};
 use crate::failure::{Exit, Failure};
+use crate::interrupt;
+use crate::mcp::{self, Configuration, Occasion, Servers};
 use crate::standard;
-use crate::surroundings::{Stream, Surroundings};
-use crate::tty::Tty;
+use crate::surroundings::{Display, Surroundings};
 use answer::Answering;
 use screen::Screen;
 use source::ScriptFile;
 use store::StoreFile;
+use toolset::Selection;
 
 pub(crate) use screen::Questions;
 
@@ -41,17 +46,32 @@ const BYTES_PER_MB: u64 = 1 << 20;
 /// What is needed to run a script: everything that was typed, as it is meant.
 struct Plan {
     file: ScriptFile,
-    registry: Registry,
+    selection: Selection,
     consent: Consent,
     asking: Asking,
     limits: ScriptLimits,
     store: Option<StoreFile>,
     answering: Answering,
+    /// Where it is shown that servers are starting.
+    display: Display,
 }
 
 /// Runs the command.
 pub(crate) fn run(arguments: ExecArguments, surroundings: &Surroundings) -> Result<Exit, Failure> {
-    let plan = Plan::new(arguments, surroundings)?;
+    let cwd = working_folder(arguments.cwd.as_ref(), surroundings)?;
+    let configuration = arguments
+        .mcp
+        .configuration(&arguments.approval, &cwd, surroundings)?;
+    let runtime = runtime(configuration.as_ref())?;
+    let registry = Registry::new();
+    // Before anything else, so that servers start while the script is read and prepared.
+    let servers = configuration
+        .map(|configuration| {
+            let _entered = runtime.enter();
+            Servers::prepare(configuration, &registry, &cwd, Occasion::Work, surroundings)
+        })
+        .transpose()?;
+    let plan = Plan::new(arguments, surroundings, &cwd, &registry, servers.as_ref())?;
     for note in &plan.file.source.notes {
         standard::note(note);
     }
@@ -60,29 +80,59 @@ pub(crate) fn run(arguments: ExecArguments, surroundings: &Surroundings) -> Resu
         memory_bytes_max: plan.limits.vm.memory_bytes,
     })
     .context("the script engine cannot start; `pirn doctor` may tell why")?;
-    let abort = Abort::new();
-    let interrupts = interrupt::watch(abort.clone())?;
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .context("the event loop cannot start")?;
+    let (abort, stopped) = (Abort::new(), CancellationToken::new());
+    let interrupts = interrupt::watch(stopped.clone(), {
+        let abort = abort.clone();
+        move || abort.abort("Interrupted")
+    })?;
+    if let Some(servers) = &servers {
+        let named = Waiting::Words(&plan.file.source.code);
+        runtime.block_on(servers.settle_and_tell(named, &stopped, plan.display));
+    }
+    let registry = plan.selection.apply(&registry);
     let screen = Screen::start(plan.answering.screen_options(surroundings))?;
-    let result = runtime.block_on(plan.run_script(&engine, abort, &screen));
-    interrupts.script_ended();
+    if let Some(servers) = &servers {
+        servers.announce_at(screen.questions());
+    }
+    let result = runtime.block_on(async {
+        let result = plan.run_script(&engine, &registry, abort, &screen).await;
+        if let Some(servers) = &servers {
+            servers.shutdown().await;
+        }
+        result
+    });
+    interrupts.work_ended();
     // A question that nobody answered may still wait for a line; the process does not wait for it.
     runtime.shutdown_background();
-    plan.conclude(&result, screen)
+    plan.conclude(&result, &registry, screen)
+}
+
+/// One thread is enough for a script; servers need others, that answer while it computes.
+fn runtime(configuration: Option<&Configuration>) -> anyhow::Result<Runtime> {
+    match configuration {
+        Some(_) => mcp::runtime(),
+        None => tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .context("the event loop cannot start"),
+    }
 }
 
 impl Plan {
-    fn new(arguments: ExecArguments, surroundings: &Surroundings) -> Result<Self, Failure> {
+    fn new(
+        arguments: ExecArguments,
+        surroundings: &Surroundings,
+        cwd: &Path,
+        registry: &Registry,
+        servers: Option<&Servers>,
+    ) -> Result<Self, Failure> {
         let file = ScriptFile::load(&arguments, surroundings)?;
-        let cwd = working_folder(arguments.cwd.as_ref(), surroundings)?;
-        let registry = toolset::select(surroundings.tools_options(&cwd), &arguments)?;
-        let asking = match surroundings.stderr {
-            Stream::Terminal if Tty::open().is_ok() => Asking::Possible,
-            Stream::Terminal | Stream::Other => Asking::Impossible,
-        };
+        let tools = builtin_tools(surroundings.tools_options(cwd));
+        let selection = Selection::new(&arguments, &tools, servers)?;
+        for tool in tools {
+            registry.register(tool);
+        }
+        let asking = surroundings.asking();
         let denied = union(&arguments.deny);
         let consent = if arguments.read_only {
             Consent::read_only(denied)
@@ -92,20 +142,32 @@ impl Plan {
         let limits = limits(&arguments, &file);
         let folder = OutputFolder::new(&surroundings.temp_dir);
         let answering = Answering::new(&arguments, file.source.options, folder);
+        let display = if arguments.quiet {
+            Display::Lines
+        } else {
+            surroundings.display
+        };
         let store = arguments.store.map(StoreFile::open).transpose()?;
         Ok(Self {
             file,
-            registry,
+            selection,
             consent,
             asking,
             limits,
             store,
             answering,
+            display,
         })
     }
 
-    async fn run_script(&self, engine: &VmEngine, abort: Abort, screen: &Screen) -> ScriptResult {
-        let mut builder = Pipeline::builder(self.registry.clone()).policy(Arc::new(self.consent));
+    async fn run_script(
+        &self,
+        engine: &VmEngine,
+        registry: &Registry,
+        abort: Abort,
+        screen: &Screen,
+    ) -> ScriptResult {
+        let mut builder = Pipeline::builder(registry.clone()).policy(Arc::new(self.consent));
         if self.asking == Asking::Possible {
             builder = builder.approver(Arc::new(TerminalApprover::new(screen.questions())));
         }
@@ -132,7 +194,12 @@ impl Plan {
     }
 
     /// Keeps what the script stored, shows what is left to show, and says how it ended.
-    fn conclude(self, result: &ScriptResult, screen: Screen) -> Result<Exit, Failure> {
+    fn conclude(
+        self,
+        result: &ScriptResult,
+        registry: &Registry,
+        screen: Screen,
+    ) -> Result<Exit, Failure> {
         let stored = match &self.store {
             Some(store) if !result.store_writes.is_empty() => store.commit(&result.store_writes),
             Some(_) | None => Ok(Vec::new()),
@@ -144,7 +211,7 @@ impl Plan {
         match &result.outcome {
             Ok(_) => Ok(Exit::Success),
             Err(error) if self.answering.holds_error() => Ok(answer::exit(error.kind)),
-            Err(error) => Err(answer::failure(error, &result.calls, &self.registry)),
+            Err(error) => Err(answer::failure(error, &result.calls, registry)),
         }
     }
 }

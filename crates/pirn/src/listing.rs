@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use crate::arguments::ToolsArguments;
 use crate::consent::names;
 use crate::failure::{Exit, Failure};
+use crate::mcp;
 use crate::standard;
 use crate::surroundings::{Stream, Surroundings};
 use crate::tty;
@@ -30,6 +31,13 @@ pub(crate) fn run(
     let registry = Registry::new();
     for tool in builtin_tools(surroundings.tools_options(&surroundings.cwd)) {
         registry.register(tool);
+    }
+    let configuration =
+        arguments
+            .mcp
+            .configuration(&arguments.approval, &surroundings.cwd, surroundings)?;
+    if let Some(configuration) = configuration {
+        mcp::fetch_tools(configuration, &registry, surroundings)?;
     }
     let tools = registry.callable();
     let identifiers = tool_identifiers(tools.iter().map(|tool| tool.spec().name.as_str()));

@@ -8,11 +8,14 @@ mod consent;
 mod doctor;
 mod exec;
 mod failure;
+mod interrupt;
 mod listing;
+mod mcp;
 #[cfg(test)]
 mod reference;
 mod standard;
 mod surroundings;
+mod trust;
 mod tty;
 mod variables;
 mod visible;
@@ -45,6 +48,8 @@ fn run() -> Result<Exit, Failure> {
     match command_line.command {
         Command::Exec(arguments) => exec::run(*arguments, &surroundings),
         Command::Tools(arguments) => listing::run(&arguments, &surroundings),
+        Command::Mcp(arguments) => mcp::run(&arguments, &surroundings),
+        Command::Trust(arguments) => trust::run(&arguments, &surroundings),
         Command::Doctor(arguments) => doctor::run(&arguments, &surroundings),
         Command::Completions(arguments) => completions(&arguments),
     }

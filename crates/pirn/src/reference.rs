@@ -30,6 +30,11 @@ const BEHAVIOUR: &str = "
   meaning here, since `pirn exec` waits for the script.
 - The first Ctrl-C ends the script: its calls are cancelled, and what it put out is shown. The second ends `pirn` at
   once. Nothing that a script started outlives `pirn`.
+- A project's `.pirn/mcp.json` counts only when the project is trusted: by `--approve`, by what `pirn trust` was told of
+  the folder or one above it, or by an answer on the terminal. Otherwise it is left out, and a note says so.
+- Servers of MCP start in the background while the script is read. The script waits for those it names; what they cannot
+  do is told in notes that name the entry's file and line. They end with the script. See [MCP servers](mcp.md).
+- A question of a server is asked on the terminal, in between calls; without one servers are told that nobody is there.
 - A store is one JSON file, `{\"version\": 1, \"values\": {…}}`, for its owner alone. It is replaced as a whole after a
   script that succeeded. Scripts that run at the same time are merged key by key; a lock file lies beside the store.
 ";
@@ -39,7 +44,7 @@ fn reference() -> String {
     let mut program = CommandLine::command();
     program.build();
     for command in program.get_subcommands() {
-        write_command(&mut text, command);
+        write_commands(&mut text, command);
     }
     line(
         &mut text,
@@ -65,6 +70,16 @@ fn reference() -> String {
     text
 }
 
+/// A command, or those below it.
+fn write_commands(text: &mut String, command: &Command) {
+    if !command.has_subcommands() {
+        write_command(text, command);
+    }
+    for below in command.get_subcommands() {
+        write_commands(text, below);
+    }
+}
+
 fn write_command(text: &mut String, command: &Command) {
     let about = command
         .get_long_about()
@@ -85,8 +100,8 @@ fn write_command(text: &mut String, command: &Command) {
     line(
         text,
         &format!(
-            "\n## pirn {}\n\n{}\n",
-            command.get_name(),
+            "\n## {}\n\n{}\n",
+            command.get_bin_name().unwrap_or_default(),
             about.join("\n\n")
         ),
     );

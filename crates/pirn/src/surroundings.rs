@@ -7,8 +7,10 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use pirn_tools::ToolsOptions;
 
+use crate::consent::Asking;
 use crate::failure::{Failure, Style};
-use crate::variables::{NO_COLOR, PIRN_HOME, PIRN_SHELL, TERM};
+use crate::tty::Tty;
+use crate::variables::{NO_COLOR, PIRN_BROWSER, PIRN_HOME, PIRN_SHELL, TERM};
 
 /// Where a standard stream leads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,6 +43,8 @@ pub(crate) struct Surroundings {
     pub(crate) pirn_home: Option<PathBuf>,
     /// The shell of `bash`, where the user wants another one.
     pub(crate) shell: Option<PathBuf>,
+    /// What opens pages, where the user wants something else.
+    pub(crate) browser: Option<OsString>,
     /// All variables.
     pub(crate) environment: Vec<(OsString, OsString)>,
     /// Standard input.
@@ -70,12 +74,21 @@ impl Surroundings {
             temp_dir: std::env::temp_dir(),
             pirn_home,
             shell: PIRN_SHELL.read().map(PathBuf::from),
+            browser: PIRN_BROWSER.read(),
             environment: std::env::vars_os().collect(),
             stdin: stream(std::io::stdin().is_terminal()),
             stdout: stream(std::io::stdout().is_terminal()),
             stderr,
             display: display(stderr),
         })
+    }
+
+    /// Whether the user can be asked. Who has sent the messages elsewhere is not looking.
+    pub(crate) fn asking(&self) -> Asking {
+        match self.stderr {
+            Stream::Terminal if Tty::open().is_ok() => Asking::Possible,
+            Stream::Terminal | Stream::Other => Asking::Impossible,
+        }
     }
 
     /// Options of the built-in tools that work in `cwd`.

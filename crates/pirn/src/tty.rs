@@ -38,23 +38,51 @@ impl Tty {
 
     /// Shows `question`, then `prompt`, and waits for the answer. What was typed before does not count.
     pub(crate) fn ask(mut self, question: &str, prompt: &str) -> io::Result<Answer> {
-        use std::io::Write as _;
-        self.0.write_all(question.as_bytes())?;
+        self.show(question)?;
+        let answer = self.choose(prompt, |word| match word.to_ascii_lowercase().as_str() {
+            "y" | "yes" => Ok(Answer::Yes),
+            "n" | "no" | "" => Ok(Answer::No),
+            "a" | "all" => Ok(Answer::All),
+            _ => Err(String::new()),
+        })?;
+        Ok(answer.unwrap_or(Answer::No))
+    }
+
+    /// Shows `prompt` until `read` takes the answer. What `read` says against an answer is shown before the next try. `None` at
+    /// the end of the input and after too many tries.
+    pub(crate) fn choose<T>(
+        &mut self,
+        prompt: &str,
+        read: impl Fn(&str) -> Result<T, String>,
+    ) -> io::Result<Option<T>> {
         for _ in 0..TRIES_MAX {
-            rustix::termios::tcflush(&self.0, rustix::termios::QueueSelector::IFlush)?;
-            self.0.write_all(prompt.as_bytes())?;
-            let Some(line) = self.read_line()? else {
-                self.0.write_all(b"\n")?;
-                return Ok(Answer::No);
+            let Some(line) = self.line(prompt)? else {
+                return Ok(None);
             };
-            match line.trim().to_ascii_lowercase().as_str() {
-                "y" | "yes" => return Ok(Answer::Yes),
-                "n" | "no" | "" => return Ok(Answer::No),
-                "a" | "all" => return Ok(Answer::All),
-                _ => {}
+            match read(line.trim()) {
+                Ok(answer) => return Ok(Some(answer)),
+                Err(problem) if problem.is_empty() => {}
+                Err(problem) => self.show(&format!("  {problem}\n"))?,
             }
         }
-        Ok(Answer::No)
+        Ok(None)
+    }
+
+    /// Shows text.
+    pub(crate) fn show(&mut self, text: &str) -> io::Result<()> {
+        use std::io::Write as _;
+        self.0.write_all(text.as_bytes())
+    }
+
+    /// Shows `prompt` and reads a line. What was typed before does not count. `None` at the end of the input.
+    pub(crate) fn line(&mut self, prompt: &str) -> io::Result<Option<String>> {
+        rustix::termios::tcflush(&self.0, rustix::termios::QueueSelector::IFlush)?;
+        self.show(prompt)?;
+        let line = self.read_line()?;
+        if line.is_none() {
+            self.show("\n")?;
+        }
+        Ok(line)
     }
 
     /// One line; `None` at the end of the input.
@@ -97,6 +125,25 @@ impl Tty {
 
     /// Shows `question`, then `prompt`, and waits for the answer.
     pub(crate) fn ask(self, _question: &str, _prompt: &str) -> io::Result<Answer> {
+        Err(io::Error::from(io::ErrorKind::Unsupported))
+    }
+
+    /// Shows `prompt` until `read` takes the answer.
+    pub(crate) fn choose<T>(
+        &mut self,
+        _prompt: &str,
+        _read: impl Fn(&str) -> Result<T, String>,
+    ) -> io::Result<Option<T>> {
+        Err(io::Error::from(io::ErrorKind::Unsupported))
+    }
+
+    /// Shows text.
+    pub(crate) fn show(&mut self, _text: &str) -> io::Result<()> {
+        Err(io::Error::from(io::ErrorKind::Unsupported))
+    }
+
+    /// Shows `prompt` and reads a line.
+    pub(crate) fn line(&mut self, _prompt: &str) -> io::Result<Option<String>> {
         Err(io::Error::from(io::ErrorKind::Unsupported))
     }
 }

@@ -21,6 +21,21 @@ pub(crate) const PIRN_SHELL: Variable = Variable {
     name: "PIRN_SHELL",
     help: "Shell that the tool `bash` runs instead of `/bin/bash`",
 };
+/// What opens pages.
+pub(crate) const PIRN_BROWSER: Variable = Variable {
+    name: "PIRN_BROWSER",
+    help: "Command that opens pages, which gets the address as its last argument, instead of `xdg-open` or `open`",
+};
+/// Keeps traces.
+pub(crate) const PIRN_MCP_TRACE: Variable = Variable {
+    name: "PIRN_MCP_TRACE",
+    help: "When set, other commands than `pirn mcp` write a trace of MCP servers, too",
+};
+/// Where programs keep their configuration.
+pub(crate) const XDG_CONFIG_HOME: Variable = Variable {
+    name: "XDG_CONFIG_HOME",
+    help: "Where `pirn mcp import` looks for other programs' configuration instead of `~/.config`",
+};
 /// Turns colours off.
 pub(crate) const NO_COLOR: Variable = Variable {
     name: "NO_COLOR",
@@ -34,7 +49,14 @@ pub(crate) const TERM: Variable = Variable {
 
 /// All of them, in the order of the reference.
 #[cfg(test)]
-pub(crate) const ALL: [Variable; 4] = [PIRN_HOME, PIRN_SHELL, NO_COLOR, TERM];
+pub(crate) const ALL: [Variable; 6] = [
+    PIRN_HOME,
+    PIRN_SHELL,
+    PIRN_BROWSER,
+    PIRN_MCP_TRACE,
+    NO_COLOR,
+    TERM,
+];
 
 impl Variable {
     /// The value; an empty one counts as none.

@@ -9,8 +9,11 @@ use pirn_sandbox::{Command, ExitStatus};
 use pirn_vm::{End, EngineOptions, Limits, Program, Step, Vm, VmEngine};
 
 use super::Report;
+use crate::consent::Asking;
+use crate::mcp;
 use crate::surroundings::{Display, Stream, Surroundings};
-use crate::tty::{self, Tty};
+use crate::trust;
+use crate::tty;
 
 /// One thing to look at.
 pub(super) struct Check {
@@ -51,6 +54,14 @@ pub(super) const ALL: &[Check] = &[
     Check {
         name: "PIRN_HOME",
         run: pirn_home,
+    },
+    Check {
+        name: "project trust",
+        run: project_trust,
+    },
+    Check {
+        name: "MCP servers",
+        run: mcp_servers,
     },
 ];
 
@@ -215,9 +226,9 @@ fn terminal(surroundings: &Surroundings) -> Report {
         Display::Moving => "running calls are repainted",
         Display::Lines => "calls are plain lines",
     };
-    let asking = match surroundings.stderr {
-        Stream::Terminal if Tty::open().is_ok() => "questions are asked",
-        Stream::Terminal | Stream::Other => "nobody can be asked, --yes allows effects",
+    let asking = match surroundings.asking() {
+        Asking::Possible => "questions are asked",
+        Asking::Impossible => "nobody can be asked, --yes allows effects",
     };
     Report::good(format!("{streams}{width}; {display}; {asking}"))
 }
@@ -239,6 +250,35 @@ fn pirn_home(surroundings: &Surroundings) -> Report {
         Err(error) => Report::lacking(
             format!("{shown}: {error}"),
             "make it readable or set PIRN_HOME",
+        ),
+    }
+}
+
+fn project_trust(surroundings: &Surroundings) -> Report {
+    match trust::summary(surroundings) {
+        Ok(summary) => Report::good(summary),
+        Err(error) => Report::lacking(
+            error.to_string(),
+            "repair the file or move it away; until then nothing of the project counts",
+        ),
+    }
+}
+
+fn mcp_servers(surroundings: &Surroundings) -> Report {
+    let overview = match mcp::overview(surroundings) {
+        Ok(overview) => overview,
+        Err(error) => return Report::lacking(error.to_string(), "see the line above"),
+    };
+    let what = match (overview.enabled, overview.disabled) {
+        (0, 0) => "none are configured".to_owned(),
+        (enabled, 0) => format!("{enabled} configured"),
+        (enabled, disabled) => format!("{enabled} configured, {disabled} switched off"),
+    };
+    match overview.problem {
+        None => Report::good(what),
+        Some(problem) => Report::lacking(
+            format!("{what}; {problem}"),
+            "correct it there; `pirn mcp list` shows everything that is wrong",
         ),
     }
 }

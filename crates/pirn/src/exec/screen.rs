@@ -11,7 +11,7 @@ use std::thread::JoinHandle;
 use anyhow::Context as _;
 use pirn_codemode::{CallRecord, OutputFolder, Progress, ProgressSink};
 use pirn_vm::Output;
-use tokio::sync::oneshot;
+use tokio::sync::{Mutex, OwnedMutexGuard, oneshot};
 
 use crate::surroundings::Stream;
 use painter::Painter;
@@ -71,6 +71,8 @@ enum News {
 #[derive(Debug)]
 pub(super) struct Screen {
     news: Sender<News>,
+    /// Held by whoever asks.
+    turn: Arc<Mutex<()>>,
     thread: JoinHandle<io::Result<()>>,
     items: Items,
     calls: CallDisplay,
@@ -94,6 +96,7 @@ impl Screen {
             .context("the thread that shows the output cannot start")?;
         Ok(Self {
             news,
+            turn: Arc::default(),
             thread,
             items,
             calls,
@@ -134,6 +137,7 @@ impl Screen {
     pub(super) fn questions(&self) -> Questions {
         Questions {
             news: self.news.clone(),
+            turn: Arc::clone(&self.turn),
         }
     }
 
@@ -170,15 +174,19 @@ fn send(news: &Sender<News>, message: News) {
 #[derive(Debug, Clone)]
 pub(crate) struct Questions {
     news: Sender<News>,
+    turn: Arc<Mutex<()>>,
 }
 
 impl Questions {
-    /// Waits until the terminal is free for a question. It stays so until the returned value is dropped.
+    /// Waits until the terminal is free for a question, also of other questions. It stays so until the returned value is
+    /// dropped.
     pub(crate) async fn open(&self) -> OpenQuestion {
+        let turn = Arc::clone(&self.turn).lock_owned().await;
         let (ready, is_ready) = oneshot::channel();
         send(&self.news, News::QuestionOpened(ready));
         let open = OpenQuestion {
             news: self.news.clone(),
+            _turn: turn,
         };
         // Without the thread nothing is painted anyway.
         let _ready = is_ready.await;
@@ -190,6 +198,7 @@ impl Questions {
 #[derive(Debug)]
 pub(crate) struct OpenQuestion {
     news: Sender<News>,
+    _turn: OwnedMutexGuard<()>,
 }
 
 impl Drop for OpenQuestion {

@@ -118,6 +118,8 @@ fn the_doctor_finds_this_machine_well() {
         "git",
         "terminal",
         "PIRN_HOME",
+        "project trust",
+        "MCP servers",
     ];
     assert_eq!(names, expected);
     let text = place.run(&["doctor"]).good();

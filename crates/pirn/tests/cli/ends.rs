@@ -10,7 +10,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::place::Place;
 
-fn start(place: &Place, arguments: &[&str]) -> Child {
+pub(crate) fn start(place: &Place, arguments: &[&str]) -> Child {
     place
         .pirn(arguments)
         .stdout(Stdio::piped())
@@ -19,12 +19,12 @@ fn start(place: &Place, arguments: &[&str]) -> Child {
         .unwrap()
 }
 
-fn interrupt(child: &Child) {
+pub(crate) fn interrupt(child: &Child) {
     kill_process(Pid::from_child(child), Signal::INT).unwrap();
 }
 
 /// A pipe with a name, which a command of a script holds open as long as it lives.
-fn named_pipe(place: &Place) -> PathBuf {
+pub(crate) fn named_pipe(place: &Place) -> PathBuf {
     let path = place.path().join("pipe");
     assert!(
         place

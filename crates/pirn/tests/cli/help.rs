@@ -10,6 +10,11 @@ fn every_help() {
         &["exec", "-h"],
         &["exec", "--help"],
         &["tools", "--help"],
+        &["mcp", "--help"],
+        &["mcp", "add", "-h"],
+        &["mcp", "call", "--help"],
+        &["mcp", "import", "--help"],
+        &["trust", "--help"],
         &["doctor", "--help"],
         &["completions", "--help"],
     ]

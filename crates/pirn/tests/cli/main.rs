@@ -12,12 +12,19 @@ mod ends;
 mod examples;
 mod help;
 mod input;
+mod mcp;
+mod mcp_files;
+#[cfg(target_os = "linux")]
+mod mcp_questions;
 mod output;
 mod place;
+#[cfg(target_os = "linux")]
+mod session;
 mod sources;
 mod store;
 #[cfg(target_os = "linux")]
 mod terminal;
+mod trust;
 
 #[test]
 fn no_file_is_forgotten() {

@@ -48,6 +48,17 @@ impl Place {
         self.folder.path().join("project")
     }
 
+    /// The folder of Pirn's own files, which is not made.
+    pub(crate) fn pirn_home(&self) -> PathBuf {
+        self.folder.path().join("home/.pirn")
+    }
+
+    /// Writes the user's configuration of MCP servers.
+    pub(crate) fn write_user_config(&self, config: &Value) {
+        std::fs::create_dir_all(self.pirn_home()).unwrap();
+        std::fs::write(self.pirn_home().join("mcp.json"), format!("{config:#}\n")).unwrap();
+    }
+
     /// The folder for temporary files.
     pub(crate) fn temp(&self) -> PathBuf {
         self.folder.path().join("temp")

@@ -1,0 +1,205 @@
+//! Which servers there are: the files that count in one run.
+
+use std::path::{Path, PathBuf};
+
+use pirn_mcp::{
+    ConfigFile, ConfigProblem, LoadedConfig, Scope, ServerEntry, Severity, TransportEntry,
+};
+
+use super::{ConfigurationArguments, suggest};
+use crate::arguments::ApprovalArguments;
+use crate::failure::Failure;
+use crate::surroundings::Surroundings;
+use crate::trust::{Gate, StoreError, Trust, current, decide, project_folder};
+use crate::visible::on_one_line;
+
+/// The configuration's name, in Pirn's folder and in the project's.
+const FILE_NAME: &str = "mcp.json";
+
+/// The servers of one run.
+#[derive(Debug)]
+pub(crate) struct Configuration {
+    /// What the files say.
+    pub(crate) loaded: LoadedConfig,
+}
+
+impl Configuration {
+    /// Reads the files that are there and count. `None` without any: then nothing of MCP is touched.
+    pub(crate) fn load(
+        arguments: &ConfigurationArguments,
+        approval: &ApprovalArguments,
+        folder: &Path,
+        surroundings: &Surroundings,
+    ) -> Result<Option<Self>, Failure> {
+        let mut files = Vec::new();
+        if let Some(path) = user_file(surroundings).filter(|file| file.exists()) {
+            files.push(ConfigFile {
+                scope: Scope::User,
+                path,
+            });
+        }
+        if let Some(path) = trusted_project_file(folder, approval, surroundings)? {
+            files.push(ConfigFile {
+                scope: Scope::Project,
+                path,
+            });
+        }
+        if let Some(path) = &arguments.mcp_config {
+            files.push(ConfigFile {
+                scope: Scope::CommandLine,
+                path: surroundings.cwd.join(path),
+            });
+        }
+        if files.is_empty() {
+            return Ok(None);
+        }
+        let loaded = pirn_mcp::load(&files);
+        if let Some(path) = &arguments.mcp_config {
+            let path = surroundings.cwd.join(path);
+            let unusable = loaded
+                .problems
+                .iter()
+                .find(|problem| costs_the_file(problem) && problem.file == path);
+            if let Some(problem) = unusable {
+                return Err(Failure::usage(problem.to_string()));
+            }
+        }
+        Ok(Some(Self { loaded }))
+    }
+
+    /// The server of this name; the failure offers others that are alike.
+    pub(crate) fn server(&self, name: &str) -> Result<&ServerEntry, Failure> {
+        if let Some(entry) = self.loaded.server(name) {
+            return Ok(entry);
+        }
+        let problem = self
+            .loaded
+            .problems
+            .iter()
+            .find(|problem| is_error(problem) && problem.server.as_deref() == Some(name));
+        if let Some(problem) = problem {
+            return Err(Failure::usage(problem.to_string()));
+        }
+        let names: Vec<&str> = self
+            .loaded
+            .servers
+            .iter()
+            .map(|entry| entry.name.as_str())
+            .collect();
+        Err(unknown_server(name, &names))
+    }
+
+    /// Whether a server is to be connected, or something is to be told.
+    pub(crate) fn matters(&self) -> bool {
+        self.loaded.servers.iter().any(|entry| entry.enabled) || self.errors().next().is_some()
+    }
+
+    /// Whether a server is reached over the network.
+    pub(super) fn reaches_hosts(&self) -> bool {
+        self.loaded
+            .servers
+            .iter()
+            .any(|entry| match entry.transport {
+                TransportEntry::Http(_) => entry.enabled,
+                TransportEntry::Stdio(_) => false,
+            })
+    }
+
+    /// What costs an entry or a file.
+    pub(crate) fn errors(&self) -> impl Iterator<Item = &ConfigProblem> {
+        self.loaded
+            .problems
+            .iter()
+            .filter(|problem| is_error(problem))
+    }
+}
+
+/// What there is to say about the configuration without connecting to anything.
+#[derive(Debug)]
+pub(crate) struct Overview {
+    /// Servers that are to be connected.
+    pub(crate) enabled: usize,
+    /// Servers that are switched off.
+    pub(crate) disabled: usize,
+    /// The first thing that costs an entry or a file.
+    pub(crate) problem: Option<String>,
+}
+
+/// Looks at the files that count in the current folder, without asking about trust.
+pub(crate) fn overview(surroundings: &Surroundings) -> Result<Overview, StoreError> {
+    let mut files = Vec::new();
+    if let Some(path) = user_file(surroundings) {
+        files.push(ConfigFile {
+            scope: Scope::User,
+            path,
+        });
+    }
+    let folder = &surroundings.cwd;
+    if let Some(path) = project_file(folder, surroundings).filter(|file| file.exists())
+        && current(folder, &[Gate::McpServers], surroundings)?.trust == Trust::Trusted
+    {
+        files.push(ConfigFile {
+            scope: Scope::Project,
+            path,
+        });
+    }
+    let configuration = Configuration {
+        loaded: pirn_mcp::load(&files),
+    };
+    let servers = &configuration.loaded.servers;
+    let enabled = servers.iter().filter(|entry| entry.enabled).count();
+    Ok(Overview {
+        enabled,
+        disabled: servers.len() - enabled,
+        problem: configuration.errors().next().map(ToString::to_string),
+    })
+}
+
+/// No server of this name; `names` are those that there are.
+pub(super) fn unknown_server(name: &str, names: &[&str]) -> Failure {
+    let failure = Failure::usage(format!("there is no MCP server `{}`", on_one_line(name)));
+    match names {
+        [] => failure.hint("`pirn mcp add` adds one"),
+        names => {
+            suggest(failure, name, names).hint(format!("the servers are {}", names.join(", ")))
+        }
+    }
+}
+
+fn is_error(problem: &ConfigProblem) -> bool {
+    match problem.severity {
+        Severity::Error => true,
+        Severity::Note => false,
+    }
+}
+
+/// Whether a problem costs the whole file and not one entry.
+pub(super) fn costs_the_file(problem: &ConfigProblem) -> bool {
+    is_error(problem) && problem.server.is_none()
+}
+
+/// The user's file, whether it is there or not.
+pub(super) fn user_file(surroundings: &Surroundings) -> Option<PathBuf> {
+    Some(surroundings.pirn_home.as_ref()?.join(FILE_NAME))
+}
+
+/// The project's file, whether it is there or not. In the user's own folder there is none.
+pub(super) fn project_file(folder: &Path, surroundings: &Surroundings) -> Option<PathBuf> {
+    let project = project_folder(folder, surroundings.pirn_home.as_deref())?;
+    Some(project.join(FILE_NAME))
+}
+
+/// The project's file, where it is there and the project is trusted.
+fn trusted_project_file(
+    folder: &Path,
+    approval: &ApprovalArguments,
+    surroundings: &Surroundings,
+) -> Result<Option<PathBuf>, Failure> {
+    let Some(file) = project_file(folder, surroundings).filter(|file| file.exists()) else {
+        return Ok(None);
+    };
+    match decide(folder, &[Gate::McpServers], approval, surroundings)? {
+        Trust::Trusted => Ok(Some(file)),
+        Trust::Untrusted => Ok(None),
+    }
+}

@@ -1,0 +1,157 @@
+//! `pirn mcp import`: takes over servers that other programs have configured.
+
+use std::path::PathBuf;
+
+use pirn_mcp::{
+    ConfigFile, Edit, ImportAction, ImportPlan, ImportProgram, ImportRow, ImportSource,
+    discover_imports, plan_import,
+};
+
+use super::edit::{Target, apply};
+use super::table::Table;
+use super::{ImportArguments, suggest};
+use crate::consent::Asking;
+use crate::failure::{Exit, Failure};
+use crate::standard;
+use crate::surroundings::Surroundings;
+use crate::tty::{Answer, Tty};
+use crate::variables::XDG_CONFIG_HOME;
+use crate::visible::on_one_line;
+
+/// Runs the command.
+pub(super) fn run(
+    arguments: &ImportArguments,
+    surroundings: &Surroundings,
+) -> Result<Exit, Failure> {
+    let program = arguments.from.as_deref().map(program).transpose()?;
+    let target = Target::new(&arguments.target, surroundings)?;
+    let plan = plan(program, &target, surroundings)?;
+    for problem in &plan.problems {
+        standard::note(&on_one_line(&problem.to_string()));
+    }
+    standard::write_out(&as_text(&plan, surroundings))?;
+    let rows: Vec<&ImportRow> = plan.rows.iter().filter(|row| is_new(row.action)).collect();
+    let what = match rows.len() {
+        0 => {
+            standard::note("there is nothing to add");
+            return Ok(Exit::Success);
+        }
+        1 => "1 server".to_owned(),
+        count => format!("{count} servers"),
+    };
+    if arguments.dry_run || !may_add(&what, arguments, &target, surroundings)? {
+        standard::note("nothing was added");
+        return Ok(Exit::Success);
+    }
+    for row in rows {
+        let edit = Edit::Put {
+            name: row.name.clone(),
+            server: Box::new(row.server.clone()),
+        };
+        apply(&target.path, &edit)?;
+    }
+    standard::note(&format!(
+        "added {what} to {}; `pirn mcp list` tries them",
+        target.shown()
+    ));
+    target.tell_trust(surroundings);
+    Ok(Exit::Success)
+}
+
+fn program(typed: &str) -> Result<ImportProgram, Failure> {
+    let found = ImportProgram::ALL
+        .into_iter()
+        .find(|program| program.as_str() == typed);
+    found.ok_or_else(|| {
+        let names = ImportProgram::ALL.map(ImportProgram::as_str);
+        let failure = Failure::usage(format!(
+            "nothing can be taken over from `{}`",
+            on_one_line(typed)
+        ));
+        suggest(failure, typed, &names).hint(format!("--from takes {}", names.join(", ")))
+    })
+}
+
+/// What could be added to the target: to the user's file what is the user's, to the project's what is the project's.
+fn plan(
+    program: Option<ImportProgram>,
+    target: &Target,
+    surroundings: &Surroundings,
+) -> Result<ImportPlan, Failure> {
+    let home = surroundings
+        .home
+        .as_ref()
+        .ok_or_else(|| Failure::usage("there is no home folder").hint("set HOME"))?;
+    let is_wanted = |source: &ImportSource| {
+        source.scope == target.scope && program.is_none_or(|program| source.program == program)
+    };
+    let sources: Vec<ImportSource> = discover_imports(
+        home,
+        &surroundings.cwd,
+        &configuration_folders(surroundings),
+    )
+    .into_iter()
+    .filter(is_wanted)
+    .collect();
+    let existing = pirn_mcp::load(&[ConfigFile {
+        scope: target.scope,
+        path: target.path.clone(),
+    }]);
+    Ok(plan_import(&sources, &surroundings.cwd, &existing.servers))
+}
+
+/// Where programs keep their configuration on this system.
+fn configuration_folders(surroundings: &Surroundings) -> Vec<PathBuf> {
+    let in_home = |folder: &str| surroundings.home.as_ref().map(|home| home.join(folder));
+    let usual = XDG_CONFIG_HOME
+        .read()
+        .map(PathBuf::from)
+        .or_else(|| in_home(".config"));
+    let of_mac = in_home("Library/Application Support").filter(|_| cfg!(target_os = "macos"));
+    usual.into_iter().chain(of_mac).collect()
+}
+
+/// Whether a server is added. Those that are there already are left alone.
+fn is_new(action: ImportAction) -> bool {
+    match action {
+        ImportAction::Add | ImportAction::NeedsValue => true,
+        ImportAction::ExistsSame | ImportAction::ExistsDifferent => false,
+    }
+}
+
+fn as_text(plan: &ImportPlan, surroundings: &Surroundings) -> String {
+    let mut table = Table::new(surroundings);
+    for row in &plan.rows {
+        let action = match row.action {
+            ImportAction::Add => "add",
+            ImportAction::NeedsValue => "add, needs a value",
+            ImportAction::ExistsSame => "is there",
+            ImportAction::ExistsDifferent => "is there, differs",
+        };
+        table.row([&row.name, action, row.source.as_str(), &row.transport]);
+        for note in &row.notes {
+            table.below(note);
+        }
+    }
+    table.render()
+}
+
+fn may_add(
+    what: &str,
+    arguments: &ImportArguments,
+    target: &Target,
+    surroundings: &Surroundings,
+) -> Result<bool, Failure> {
+    if arguments.yes {
+        return Ok(true);
+    }
+    match surroundings.asking() {
+        Asking::Impossible => Err(Failure::usage("there is no terminal to ask on")
+            .hint("--yes adds without asking, --dry-run only shows")),
+        Asking::Possible => {
+            let question = format!("Add {what} to {}?\n", target.shown());
+            let answer = Tty::open().and_then(|tty| tty.ask(&question, "[y]es, [n]o: "));
+            Ok(matches!(answer, Ok(Answer::Yes | Answer::All)))
+        }
+    }
+}

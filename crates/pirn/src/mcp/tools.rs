@@ -1,0 +1,117 @@
+//! `pirn mcp tools`: the tools of servers.
+
+use pirn_mcp::{ServerStatus, ToolName, Waiting};
+use pirn_tool::{Registry, ToolSpec};
+use serde_json::{Value, json};
+
+use super::configuration::Configuration;
+use super::list::exposure_word;
+use super::servers;
+use super::table::Table;
+use super::{ToolsArguments, no_servers};
+use crate::failure::{Exit, Failure};
+use crate::standard;
+use crate::surroundings::Surroundings;
+
+/// Runs the command.
+pub(super) fn run(
+    arguments: &ToolsArguments,
+    surroundings: &Surroundings,
+) -> Result<Exit, Failure> {
+    let configuration = Configuration::load(
+        &arguments.configuration,
+        &arguments.approval,
+        &surroundings.cwd,
+        surroundings,
+    )?;
+    let Some(configuration) = configuration else {
+        if let Some(name) = &arguments.server {
+            return Err(super::configuration::unknown_server(name, &[]));
+        }
+        if arguments.json {
+            standard::write_out("[]\n")?;
+        } else {
+            no_servers();
+        }
+        return Ok(Exit::Success);
+    };
+    if let Some(name) = &arguments.server {
+        configuration.server(name)?;
+    }
+    let waiting = match &arguments.server {
+        Some(name) => Waiting::Server(name),
+        None => Waiting::All,
+    };
+    servers::with_servers(configuration, surroundings, async |servers, stopped| {
+        servers
+            .settle_and_tell(waiting, &stopped, surroundings.display)
+            .await;
+        let mut statuses = servers.manager.servers();
+        statuses.retain(|server| waiting.includes(&server.name));
+        let text = if arguments.json {
+            as_json(&statuses, &servers.registry)
+        } else {
+            as_text(&statuses, &servers.registry, surroundings)
+        };
+        standard::write_out(&text)?;
+        match servers.missing(waiting).len() {
+            0 => Ok(Exit::Success),
+            1 => Err(Failure::new(Exit::Failed, "1 server is not connected")),
+            count => Err(Failure::new(
+                Exit::Failed,
+                format!("{count} servers are not connected"),
+            )),
+        }
+    })
+}
+
+fn rows<'a>(
+    statuses: &'a [ServerStatus],
+    registry: &Registry,
+) -> impl Iterator<Item = (&'a ServerStatus, &'a ToolName, pirn_tool::Tool)> {
+    statuses.iter().flat_map(move |server| {
+        server.tools.iter().filter_map(move |name| {
+            let tool = registry.get(&name.registry)?;
+            Some((server, name, tool))
+        })
+    })
+}
+
+fn as_text(statuses: &[ServerStatus], registry: &Registry, surroundings: &Surroundings) -> String {
+    let mut table = Table::new(surroundings);
+    for (server, name, tool) in rows(statuses, registry) {
+        let summary = tool.spec().description.lines().next().unwrap_or_default();
+        table.row([
+            &server.name,
+            &name.server,
+            exposure_word(name.exposure),
+            summary,
+        ]);
+    }
+    table.render()
+}
+
+fn as_json(statuses: &[ServerStatus], registry: &Registry) -> String {
+    let tools: Vec<Value> = rows(statuses, registry)
+        .map(|(server, name, tool)| {
+            let ToolSpec {
+                description,
+                input_schema,
+                output_schema,
+                effects,
+                ..
+            } = tool.spec();
+            json!({
+                "server": server.name,
+                "name": name.server,
+                "registryName": name.registry,
+                "description": description,
+                "exposure": exposure_word(name.exposure),
+                "effects": effects.names().collect::<Vec<_>>(),
+                "inputSchema": input_schema,
+                "outputSchema": output_schema,
+            })
+        })
+        .collect();
+    format!("{:#}\n", Value::Array(tools))
+}

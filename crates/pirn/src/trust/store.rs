@@ -1,0 +1,237 @@
+//! `trust.json`: what the user decided, folder by folder.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::Trust;
+
+/// The file's name in Pirn's folder.
+const FILE_NAME: &str = "trust.json";
+/// The file that is locked while decisions change: their own is replaced, so a lock on it would hold nothing.
+const LOCK_NAME: &str = "trust.json.lock";
+/// How often the lock is tried. It is held for one small write.
+const LOCK_TRIES: usize = 10;
+/// The pause between two tries.
+const LOCK_PAUSE: Duration = Duration::from_millis(20);
+/// Bytes of the file; thousands of decisions fit.
+const FILE_BYTES_MAX: u64 = 1 << 20;
+
+/// Whether the system takes `A` and `a` in a path for the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum PathCase {
+    /// They differ.
+    Matters,
+    /// They are the same.
+    Ignored,
+}
+
+impl PathCase {
+    /// That of the system Pirn was built for.
+    const OF_SYSTEM: Self = if cfg!(windows) {
+        Self::Ignored
+    } else {
+        Self::Matters
+    };
+
+    fn same(self, left: &str, right: &str) -> bool {
+        match self {
+            Self::Matters => left == right,
+            Self::Ignored => left.to_lowercase() == right.to_lowercase(),
+        }
+    }
+}
+
+/// The decisions, read from the file each time: other processes change it, too.
+#[derive(Debug, Clone)]
+pub(crate) struct TrustStore {
+    /// Pirn's folder; without one there are no decisions.
+    folder: Option<PathBuf>,
+    path_case: PathCase,
+}
+
+/// Folders and decisions. Null is that of nobody.
+type Decisions = BTreeMap<String, Option<bool>>;
+
+impl TrustStore {
+    /// The decisions kept in Pirn's folder.
+    pub(crate) fn new(pirn_home: Option<&Path>) -> Self {
+        Self {
+            folder: pirn_home.map(Path::to_owned),
+            path_case: PathCase::OF_SYSTEM,
+        }
+    }
+
+    /// For other systems than this one.
+    #[cfg(test)]
+    pub(super) fn with_path_case(self, path_case: PathCase) -> Self {
+        Self { path_case, ..self }
+    }
+
+    /// The file.
+    pub(crate) fn path(&self) -> Option<PathBuf> {
+        self.folder.as_ref().map(|folder| folder.join(FILE_NAME))
+    }
+
+    /// The decision for `folder` or the nearest one above it that has one. `folder` is without links.
+    pub(crate) fn nearest(&self, folder: &Path) -> Result<Option<(PathBuf, Trust)>, StoreError> {
+        let Some(path) = self.path() else {
+            return Ok(None);
+        };
+        let decisions = read(&path)?;
+        Ok(folder.ancestors().find_map(|folder| {
+            // A name that is not text cannot be a key; another folder's name must not stand for it.
+            let key = folder.to_str()?;
+            let is_trusted = decisions
+                .iter()
+                .find(|(other, decision)| decision.is_some() && self.path_case.same(other, key))
+                .and_then(|(_, decision)| *decision)?;
+            let trust = if is_trusted {
+                Trust::Trusted
+            } else {
+                Trust::Untrusted
+            };
+            Some((folder.to_owned(), trust))
+        }))
+    }
+
+    /// Keeps decisions, or forgets them where there is none. Folders are without links.
+    pub(crate) fn save(&self, changes: &[(&Path, Option<Trust>)]) -> Result<(), StoreError> {
+        let Some(home) = &self.folder else {
+            return Err(StoreError {
+                path: PathBuf::from(FILE_NAME),
+                problem: "cannot be kept: there is no home folder; set HOME or PIRN_HOME"
+                    .to_owned(),
+                source: None,
+            });
+        };
+        let path = home.join(FILE_NAME);
+        create_private(home).map_err(|error| StoreError::io(home, "cannot be made", error))?;
+        let _lock = lock(&home.join(LOCK_NAME))?;
+        let mut decisions = read(&path)?;
+        for (folder, trust) in changes {
+            let Some(key) = folder.to_str() else {
+                return Err(StoreError {
+                    path,
+                    problem: format!("cannot name {}, which is not valid UTF-8", folder.display()),
+                    source: None,
+                });
+            };
+            decisions.retain(|other, _| !self.path_case.same(other, key));
+            if let Some(trust) = trust {
+                decisions.insert(key.to_owned(), Some(*trust == Trust::Trusted));
+            }
+        }
+        write(&path, &decisions).map_err(|error| StoreError::io(&path, "cannot be written", error))
+    }
+}
+
+fn create_private(folder: &Path) -> io::Result<()> {
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)
+}
+
+/// Held until the returned file is closed.
+fn lock(path: &Path) -> Result<File, StoreError> {
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(false);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let file = options
+        .open(path)
+        .map_err(|error| StoreError::io(path, "cannot be opened", error))?;
+    for left in (0..LOCK_TRIES).rev() {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(TryLockError::WouldBlock) if left > 0 => std::thread::sleep(LOCK_PAUSE),
+            Err(TryLockError::WouldBlock) => {}
+            Err(TryLockError::Error(error)) => {
+                return Err(StoreError::io(path, "cannot be locked", error));
+            }
+        }
+    }
+    Err(StoreError {
+        path: path.to_owned(),
+        problem: "is held by another process; try again".to_owned(),
+        source: None,
+    })
+}
+
+fn read(path: &Path) -> Result<Decisions, StoreError> {
+    let unreadable = |error| StoreError::io(path, "cannot be read", error);
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Decisions::new()),
+        Err(error) => return Err(unreadable(error)),
+    };
+    let mut text = String::new();
+    file.take(FILE_BYTES_MAX + 1)
+        .read_to_string(&mut text)
+        .map_err(unreadable)?;
+    if text.len() as u64 > FILE_BYTES_MAX {
+        return Err(StoreError {
+            path: path.to_owned(),
+            problem: format!("is larger than {} MiB", FILE_BYTES_MAX >> 20),
+            source: None,
+        });
+    }
+    serde_json::from_str(&text).map_err(|error| StoreError {
+        path: path.to_owned(),
+        problem: "is not a JSON object of folders with true, false or null".to_owned(),
+        source: Some(error.into()),
+    })
+}
+
+/// Replaces the file: whoever reads it sees the old one or the new one.
+fn write(path: &Path, decisions: &Decisions) -> io::Result<()> {
+    // A link stays a link: what it points to is replaced.
+    let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let mut file = tempfile::Builder::new()
+        .prefix(".trust-")
+        .tempfile_in(folder)?;
+    let text = serde_json::to_string_pretty(decisions)?;
+    file.write_all(text.as_bytes())?;
+    file.write_all(b"\n")?;
+    file.as_file().sync_all()?;
+    file.persist(path)?;
+    Ok(())
+}
+
+/// Why decisions cannot be read or kept. What is on the disk was not changed.
+#[derive(Debug)]
+pub(crate) struct StoreError {
+    path: PathBuf,
+    problem: String,
+    source: Option<Box<dyn std::error::Error + Send + Sync>>,
+}
+
+impl StoreError {
+    fn io(path: &Path, problem: &str, source: io::Error) -> Self {
+        Self {
+            path: path.to_owned(),
+            problem: problem.to_owned(),
+            source: Some(source.into()),
+        }
+    }
+}
+
+impl fmt::Display for StoreError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{} {}", self.path.display(), self.problem)
+    }
+}
+
+impl std::error::Error for StoreError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.source
+            .as_deref()
+            .map(|source| source as &(dyn std::error::Error + 'static))
+    }
+}

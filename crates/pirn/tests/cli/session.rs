@@ -1,0 +1,97 @@
+//! Pirn on a terminal.
+
+use std::fs::File;
+use std::io::{Read as _, Write as _};
+use std::process::{Child, Stdio};
+
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+
+use crate::place::Place;
+
+/// Pirn on a terminal of its own: standard input and standard error are the terminal, standard output is not.
+pub(crate) struct Session {
+    child: Child,
+    terminal: File,
+    seen: String,
+}
+
+impl Session {
+    pub(crate) fn start(place: &Place, arguments: &[&str]) -> Self {
+        Self::start_with(place, arguments, &[])
+    }
+
+    /// Starts it with more variables.
+    pub(crate) fn start_with(
+        place: &Place,
+        arguments: &[&str],
+        variables: &[(&str, &str)],
+    ) -> Self {
+        let controller =
+            openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
+        grantpt(&controller).unwrap();
+        unlockpt(&controller).unwrap();
+        let name = ptsname(&controller, Vec::new()).unwrap();
+        let terminal = || {
+            File::options()
+                .read(true)
+                .write(true)
+                .open(name.to_str().unwrap())
+                .unwrap()
+        };
+        let mut command = place.program("setsid");
+        command
+            .args(["--ctty", "--wait", env!("CARGO_BIN_EXE_pirn")])
+            .args(arguments)
+            .stdin(terminal())
+            .stderr(terminal())
+            .stdout(Stdio::piped())
+            .env("TERM", "xterm")
+            .envs(variables.iter().copied());
+        let child = command.spawn().unwrap();
+        Self {
+            child,
+            terminal: controller.into(),
+            seen: String::new(),
+        }
+    }
+
+    /// Reads until the text is there, and returns what came before it.
+    pub(crate) fn until(&mut self, text: &str) -> String {
+        loop {
+            if let Some((before, after)) = self.seen.split_once(text) {
+                let before = before.to_owned();
+                self.seen = after.to_owned();
+                return before;
+            }
+            let mut chunk = [0; 4096];
+            let count = self.terminal.read(&mut chunk).unwrap_or_default();
+            assert!(
+                count > 0,
+                "the terminal closed before {text:?}: {}",
+                self.seen
+            );
+            self.seen
+                .push_str(&String::from_utf8_lossy(&chunk[..count]));
+        }
+    }
+
+    pub(crate) fn answer(&mut self, text: &str) {
+        self.terminal.write_all(text.as_bytes()).unwrap();
+    }
+
+    /// The exit code, standard output, and the rest of what the terminal showed.
+    pub(crate) fn end(mut self) -> (Option<i32>, String, String) {
+        let mut chunk = [0; 4096];
+        // Linux reports an error when the last process has closed its side.
+        while let Ok(count @ 1..) = self.terminal.read(&mut chunk) {
+            self.seen
+                .push_str(&String::from_utf8_lossy(&chunk[..count]));
+        }
+        let output = self.child.wait_with_output().unwrap();
+        (
+            output.status.code(),
+            String::from_utf8(output.stdout).unwrap(),
+            self.seen,
+        )
+    }
+}
