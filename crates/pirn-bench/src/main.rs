@@ -1,10 +1,11 @@
-//! Measures a release build: `cargo xtask bench engine [--json FILE] [--only TEXT]`.
+//! Measures a release build: `cargo xtask bench [engine|mcp] [--json FILE] [--only TEXT]`; without a name both.
 //!
 //! Every figure in the documentation comes from here. Where `PIRN_PEERS` names a `node_modules` folder with
 //! `@earendil-works/pi-codemode`, the same work is done there in the same run.
 
 mod engine;
 mod interrupt;
+mod mcp;
 mod peers;
 mod process;
 mod report;
@@ -31,15 +32,19 @@ impl Options {
 }
 
 fn main() -> Result<()> {
-    let mut arguments = std::env::args().skip(1);
+    let arguments = std::env::args().skip(1);
     let mut options = Options {
         json: None,
         only: None,
     };
-    match arguments.next().as_deref() {
-        Some("engine") | None => {}
-        Some(other) => bail!("there is no suite `{other}`; the suite is: engine"),
-    }
+    let mut arguments = arguments.peekable();
+    let suite = match arguments.peek().map(String::as_str) {
+        Some("serve-noop") => return mcp::serve_noop(),
+        Some(flag) if flag.starts_with("--") => None,
+        Some("engine" | "mcp") => arguments.next(),
+        Some(other) => bail!("there is no suite `{other}`; the suites are: engine, mcp"),
+        None => None,
+    };
     while let Some(flag) = arguments.next() {
         match flag.as_str() {
             "--json" => options.json = arguments.next().map(PathBuf::from),
@@ -51,12 +56,17 @@ fn main() -> Result<()> {
         bail!("figures of a debug build mean nothing; use `cargo xtask bench`");
     }
     let mut report = Report::new();
-    // First, since the peak of a child counts from before it became the other program, when it was a copy of this one.
-    process::measure(&options, &mut report)?;
-    engine::measure(&options, &mut report)?;
-    interrupt::measure(&options, &mut report)?;
-    search::measure(&options, &mut report)?;
-    peers::measure(&options, &mut report)?;
+    if suite.as_deref() != Some("mcp") {
+        // First, since the peak of a child counts from before it became the other program, when it was a copy of this one.
+        process::measure(&options, &mut report)?;
+        engine::measure(&options, &mut report)?;
+        interrupt::measure(&options, &mut report)?;
+        search::measure(&options, &mut report)?;
+        peers::measure(&options, &mut report)?;
+    }
+    if suite.as_deref() != Some("engine") {
+        mcp::measure(&options, &mut report)?;
+    }
     report.print();
     if let Some(path) = options.json {
         report.write_json(&path)?;

@@ -29,8 +29,9 @@ struct Row {
     p95: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
     peer: Option<f64>,
-    /// The bar the figure has to stay under.
-    bar: f64,
+    /// The bar the figure has to stay under; none for a figure that only explains another.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bar: Option<f64>,
 }
 
 impl Report {
@@ -55,7 +56,19 @@ impl Report {
             median: samples.median(),
             p95: samples.p95(),
             peer: None,
-            bar,
+            bar: Some(bar),
+        });
+    }
+
+    /// Adds a figure without a bar.
+    pub(crate) fn add_plain(&mut self, name: &'static str, unit: &'static str, samples: &Samples) {
+        self.rows.push(Row {
+            name,
+            unit,
+            median: samples.median(),
+            p95: samples.p95(),
+            peer: None,
+            bar: None,
         });
     }
 
@@ -85,18 +98,20 @@ impl Report {
                 || "-".to_owned(),
                 |peer| format!("{:.0}x", peer / row.median),
             );
-            let verdict = if row.median <= row.bar {
-                ""
-            } else {
+            let verdict = if row.bar.is_some_and(|bar| row.median > bar) {
                 "  over the bar"
+            } else {
+                ""
             };
+            let bar = row
+                .bar
+                .map_or_else(|| "-".to_owned(), |bar| bar.to_string());
             let _infallible = writeln!(
                 text,
-                "{:<26}{:>12.2}{:>12.2}{:>10}{peer:>14}{ratio:>9}{verdict}",
+                "{:<26}{:>12.2}{:>12.2}{bar:>10}{peer:>14}{ratio:>9}{verdict}",
                 format!("{} ({})", row.name, row.unit),
                 row.median,
                 row.p95,
-                row.bar,
             );
         }
         for note in &self.notes {
