@@ -3,6 +3,12 @@
 //! Whatever a server does, each call ends in an answer or in an error that says why, within its limit, and costs nobody
 //! another tool. The rows are data, see `rows`; the servers are scripts of `pirn-testkit`. Over pipes this very program is the
 //! server, started with `PIRN_FAKE_SERVER` naming the row.
+#![expect(
+    clippy::expect_used,
+    clippy::match_wild_err_arm,
+    clippy::panic,
+    reason = "helpers of tests fail like tests"
+)]
 
 mod check;
 mod driver;

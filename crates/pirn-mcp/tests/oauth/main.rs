@@ -1,4 +1,9 @@
 //! Signing in against a scripted resource and authorization server on the loopback.
+#![expect(
+    clippy::unwrap_used,
+    clippy::string_slice,
+    reason = "helpers of tests fail like tests"
+)]
 
 mod discovery;
 mod peer;

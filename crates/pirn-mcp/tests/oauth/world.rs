@@ -246,17 +246,14 @@ impl Interaction for Person {
     fn pasted(&self) -> BoxFuture<'_, Option<String>> {
         Box::pin(async {
             let act = self.pastes.lock().unwrap().pop_front()?;
-            match act {
-                Act::PasteText(text) => {
-                    // The next act is what they do when that was no good.
-                    let next = self.acts.lock().unwrap().pop_front();
-                    self.pastes.lock().unwrap().extend(next);
-                    Some(text.to_owned())
-                }
-                _ => {
-                    let page = self.sees_a_page().await;
-                    Some(way_back(&page).await)
-                }
+            if let Act::PasteText(text) = act {
+                // The next act is what they do when that was no good.
+                let next = self.acts.lock().unwrap().pop_front();
+                self.pastes.lock().unwrap().extend(next);
+                Some(text.to_owned())
+            } else {
+                let page = self.sees_a_page().await;
+                Some(way_back(&page).await)
             }
         })
     }

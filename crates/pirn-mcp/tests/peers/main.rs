@@ -1,4 +1,10 @@
 //! The client against real servers: connect, list, call a tool, close, and nothing is left. `make peers` installs them.
+#![expect(
+    clippy::expect_used,
+    clippy::match_wild_err_arm,
+    clippy::panic,
+    reason = "helpers of tests fail like tests"
+)]
 
 #[path = "../matrix/session.rs"]
 #[expect(dead_code, reason = "the other test looks at more")]

@@ -1,4 +1,4 @@
-//! Signing in, from the first refusal to signing out, with FastMCP and its in-memory OAuth provider.
+//! Signing in, from the first refusal to signing out, with `FastMCP` and its in-memory OAuth provider.
 
 mod paste;
 mod peer;
