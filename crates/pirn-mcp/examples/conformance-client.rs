@@ -4,6 +4,10 @@
 //! ```text
 //! conformance client --command "target/debug/examples/conformance-client" --requirements 2026-07-28
 //! ```
+#![expect(
+    clippy::print_stderr,
+    reason = "a program of its own, whose reader is the suite"
+)]
 
 use std::path::Path;
 use std::process::{ExitCode, Stdio};

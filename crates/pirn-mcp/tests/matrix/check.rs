@@ -159,9 +159,8 @@ fn healthy(row: &Row, outcome: &Outcome) -> Result<(), String> {
                 Ok(())
             })
         }
-        (Healthy::Ends, Some(_)) => Ok(()),
         (Healthy::Fails(says), Some(called)) => expect(&Expect::Error(vec![says]), called),
-        (Healthy::Absent | Healthy::IfPresent, None) => Ok(()),
+        (Healthy::Absent | Healthy::IfPresent, None) | (Healthy::Ends, Some(_)) => Ok(()),
         (Healthy::Absent, Some(_)) => Err("is there".to_owned()),
         (Healthy::Works | Healthy::Again | Healthy::Ends | Healthy::Fails(_), None) => {
             Err("is not there".to_owned())

@@ -5,8 +5,12 @@
 //! server, started with `PIRN_FAKE_SERVER` naming the row.
 #![expect(
     clippy::expect_used,
+    clippy::format_collect,
     clippy::match_wild_err_arm,
+    clippy::needless_pass_by_value,
     clippy::panic,
+    clippy::print_stderr,
+    clippy::string_slice,
     reason = "helpers of tests fail like tests"
 )]
 

@@ -28,7 +28,7 @@ fn list(name: &'static str, result: Value) -> Row {
 fn entries(name: &'static str, entries: Vec<Value>) -> Row {
     let script = entries
         .into_iter()
-        .fold(legacy(), |script, entry| script.raw_tool(entry));
+        .fold(legacy(), pirn_testkit::Script::raw_tool);
     Row::new(name, PIPE_AND_HTTP, script)
 }
 
