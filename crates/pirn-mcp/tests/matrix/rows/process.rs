@@ -40,7 +40,9 @@ fn ends() -> Vec<Row> {
             "exit_right_after_the_answer",
             vec![Act::says("last words"), Act::Exit(0)],
         )
-        .call(Call::text("odd", "last words")),
+        .call(Call::text("odd", "last words"))
+        // Not yet gone, it can take one more call with it, which is not repeated: it may have taken effect.
+        .healthy(Healthy::Again),
         row(
             "output_closed_during_a_call",
             vec![Act::CloseOutput, Act::Never],
