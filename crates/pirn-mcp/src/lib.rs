@@ -38,7 +38,7 @@ pub use oauth::{
     Revocation, SignInOptions, SignInStart, SignInWay, SignedIn, SignedOut,
 };
 pub use secret::Secret;
-pub use tools::{SectionTools, ServerSummary, SpillFolder, servers_section};
+pub use tools::{RESOURCE_TOOL_NAMES, SectionTools, ServerSummary, SpillFolder, servers_section};
 pub use transport::{http_client, http_client_without_certificates};
 #[cfg(feature = "fuzzing")]
 pub use wire::fuzz_wire;

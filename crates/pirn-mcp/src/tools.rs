@@ -21,4 +21,5 @@ pub(crate) use definition::{ServerProfile, tool_specs};
 pub(crate) use exposure::{exposure_of, exposures_used, to_exposure, widest_exposure};
 pub(crate) use handler::ToolCaller;
 pub(crate) use progress::{progress_sink, progress_text};
-pub(crate) use resources::{RESOURCE_TOOL_NAMES, ResourceList, ResourceSource, resource_tools};
+pub use resources::RESOURCE_TOOL_NAMES;
+pub(crate) use resources::{ResourceList, ResourceSource, resource_tools};

@@ -15,7 +15,7 @@ use super::text::quoted;
 use crate::connection::Page;
 use crate::error::Error;
 
-pub(crate) use specs::RESOURCE_TOOL_NAMES;
+pub use specs::RESOURCE_TOOL_NAMES;
 
 #[cfg(test)]
 mod tests;

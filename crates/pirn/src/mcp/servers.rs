@@ -6,7 +6,8 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use pirn_mcp::{
     Clock, ConfigProblem, ConfigSurroundings, Elicitor, ManagerFolders, ManagerOptions, McpManager,
-    OAuth, OAuthOptions, ServerOrigin, ServerState, ServerStatus, SpillFolder, Tracing, Waiting,
+    OAuth, OAuthOptions, RESOURCE_TOOL_NAMES, ServerOrigin, ServerState, ServerStatus, SpillFolder,
+    Tracing, Waiting,
 };
 use pirn_tool::{Registry, matches_pattern, mcp_namespace};
 use tokio_util::sync::CancellationToken;
@@ -34,12 +35,6 @@ const AUTH_FILE: &str = "mcp-auth.json";
 const ERAS_FILE: &str = "mcp-eras.json";
 /// Logs of servers, in Pirn's folder.
 const LOG_FOLDER: &str = "logs/mcp";
-/// The tools for the resources of all servers.
-const RESOURCE_TOOLS: [&str; 3] = [
-    "list_mcp_resources",
-    "list_mcp_resource_templates",
-    "read_mcp_resource",
-];
 /// How much is shown of what a server wrote last; the rest is in its log.
 const LAST_WORDS_COLUMNS_MAX: usize = 200;
 /// Threads for servers. They answer while the main thread is busy with a script; two, so that one slow answer does not hold up
@@ -131,7 +126,7 @@ impl Servers {
     /// Whether a tool of one of the servers may match the pattern; which tools they have is not known before they are connected.
     pub(crate) fn may_have(&self, pattern: &str) -> bool {
         let fixed = pattern.split('*').next().unwrap_or_default();
-        RESOURCE_TOOLS
+        RESOURCE_TOOL_NAMES
             .iter()
             .any(|name| matches_pattern(pattern, name))
             || self.manager.servers().iter().any(|server| {

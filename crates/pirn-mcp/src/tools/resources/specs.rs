@@ -10,7 +10,7 @@ const LIST_TEMPLATES: &str = "list_mcp_resource_templates";
 const READ_RESOURCE: &str = "read_mcp_resource";
 
 /// The tools' names.
-pub(crate) const RESOURCE_TOOL_NAMES: [&str; 3] = [LIST_RESOURCES, LIST_TEMPLATES, READ_RESOURCE];
+pub const RESOURCE_TOOL_NAMES: [&str; 3] = [LIST_RESOURCES, LIST_TEMPLATES, READ_RESOURCE];
 
 pub(super) fn list_spec(what: ResourceList) -> ToolSpec {
     let (name, description, member, uri_member) = match what {
