@@ -170,8 +170,8 @@ impl Connection {
     pub(crate) async fn closed(&self) -> Error {
         let mut ended = self.ended.clone();
         // A sender that is gone means the same.
-        let _gone = ended.wait_for(|ended| *ended).await;
-        self.cause.closed(&self.server)
+        drop(ended.wait_for(|ended| *ended).await);
+        self.cause.ended(&self.server).await
     }
 
     /// Whether it has ended.

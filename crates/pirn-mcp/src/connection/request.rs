@@ -52,6 +52,14 @@ impl Cause {
         }
     }
 
+    /// The same, with some time for a process that is just ending: its output ends before its status is known.
+    pub(super) async fn ended(&self, server: &str) -> Error {
+        if let Self::Process(ending) = self {
+            ending.clone().soon().await;
+        }
+        self.closed(server)
+    }
+
     /// What HTTP met when a message was sent, wherever rmcp has put it.
     pub(super) fn sending(
         &self,
@@ -139,7 +147,10 @@ impl Connection {
             () = options.cancel.cancelled() => return Err(self.cancelled()),
             () = tokio::time::sleep(limit) => return Err(self.timed_out(&method, "timeout", limit)),
         };
-        let handle = sent.map_err(|error| self.failed(error).unsent())?;
+        let handle = match sent {
+            Ok(handle) => handle,
+            Err(error) => return Err(self.failed(error).await.unsent()),
+        };
         let id = handle.id.clone();
         let beat = self
             .hub
@@ -164,13 +175,13 @@ impl Connection {
                         )
                         .because(error)),
                     },
-                    (Err(error), _) => Err(self.failed(error)),
+                    (Err(error), _) => Err(self.failed(error).await),
                 }
             }
             Waited::Lost => {
                 open.handle = None;
                 self.wire.forget(&id);
-                Err(self.cause.closed(&self.server))
+                Err(self.cause.ended(&self.server).await)
             }
             Waited::Cancelled => {
                 open.cancel("cancelled by the user").await;
@@ -244,17 +255,17 @@ impl Connection {
     }
 
     /// What the wire answered in the server's place.
-    fn unanswered(&self, message: String) -> Error {
+    async fn unanswered(&self, message: String) -> Error {
         if self.is_closed() {
-            return self.cause.closed(&self.server);
+            return self.cause.ended(&self.server).await;
         }
         Error::new(ErrorKind::Protocol, &self.server, message)
     }
 
-    fn failed(&self, error: ServiceError) -> Error {
+    async fn failed(&self, error: ServiceError) -> Error {
         match error {
             ServiceError::McpError(data) if Wire::is_failure(&data) => {
-                self.unanswered(data.message.into_owned())
+                self.unanswered(data.message.into_owned()).await
             }
             ServiceError::McpError(data) => {
                 let code = i64::from(data.code.0);
@@ -268,7 +279,7 @@ impl Connection {
                 match (self.cause.sending(&self.server, &error), &self.cause) {
                     (Some(known), _) => known,
                     // A child that does not read any more has not got the line's end.
-                    (None, Cause::Process(_)) => self.cause.closed(&self.server).unsent(),
+                    (None, Cause::Process(_)) => self.cause.ended(&self.server).await.unsent(),
                     (None, Cause::Http(_)) => Error::new(
                         ErrorKind::Closed,
                         &self.server,
@@ -278,7 +289,7 @@ impl Connection {
                 }
             }
             ServiceError::Cancelled { .. } => self.cancelled(),
-            ServiceError::TransportClosed => self.cause.closed(&self.server),
+            ServiceError::TransportClosed => self.cause.ended(&self.server).await,
             other => Error::new(
                 ErrorKind::Protocol,
                 &self.server,

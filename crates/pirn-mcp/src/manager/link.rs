@@ -79,6 +79,9 @@ pub(super) trait Link: Send + Sync + 'static {
     ) -> BoxFuture<'_, Result<Value, Error>>;
 }
 
+/// How long a request may still learn how its connection ended: somewhat more than a child's end takes to be known.
+const LAST_ANSWER_WAIT: Duration = Duration::from_millis(500);
+
 /// A [`Connection`] that can be closed while others use it.
 pub(super) struct ConnectionLink {
     server: String,
@@ -133,9 +136,21 @@ impl ConnectionLink {
             let Some(connection) = self.connection() else {
                 return Err(self.closing_error());
             };
+            let run = run(Arc::clone(&connection));
+            tokio::pin!(run);
             tokio::select! {
-                answer = run(connection) => answer,
-                () = self.closing.cancelled() => Err(self.closing_error()),
+                biased;
+                answer = &mut run => return answer,
+                () = self.closing.cancelled() => {}
+            }
+            if !connection.is_closed() {
+                return Err(self.closing_error());
+            }
+            // It is closed because it had ended by itself. An answer may just be on its way, and the request learns by itself
+            // how it ended.
+            match tokio::time::timeout(LAST_ANSWER_WAIT, run).await {
+                Ok(answer) => answer,
+                Err(_late) => Err(self.closing_error()),
             }
         })
     }

@@ -62,7 +62,7 @@ impl Ending {
     }
 
     /// How it ended, with some time for a child that is just ending.
-    async fn soon(&mut self) -> Option<ExitStatus> {
+    pub(crate) async fn soon(&mut self) -> Option<ExitStatus> {
         let ended = self.status.wait_for(Option::is_some);
         match tokio::time::timeout(OUTPUT_AFTER_EXIT, ended).await {
             Ok(Ok(status)) => *status,
@@ -211,13 +211,14 @@ impl StdioTransport {
         }
     }
 
-    /// The end of the child's output: whoever still waits gets an error.
+    /// The end of the child's output: whoever still waits gets an error. Safe to drop and call again.
     async fn end(&mut self) {
-        self.is_ended = true;
         self.ending.is_silent.store(true, Ordering::Relaxed);
+        let status = self.ending.soon().await;
+        self.is_ended = true;
         self.frames.finish();
         self.take_frames();
-        let message = match self.ending.soon().await {
+        let message = match status {
             Some(status) => format!("the server's process ended ({status}) before it answered"),
             None => "the server closed its output before it answered".to_owned(),
         };
