@@ -51,7 +51,10 @@ def main():
         sys.exit("usage: peers.py FOLDER")
     folder = Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)
-    wanted = json.dumps({"npm": NPM, "python": PYTHON}, indent=2)
+    # Programs of a virtual environment name their interpreter by its whole path, so the environment must not lie behind a
+    # link that another checkout does not have.
+    folder = folder.resolve()
+    wanted = json.dumps({"npm": NPM, "python": PYTHON, "folder": str(folder)}, indent=2)
     with open(folder / ".lock", "w", encoding="utf-8") as lock:
         # Two checkouts may share the folder.
         fcntl.flock(lock, fcntl.LOCK_EX)
