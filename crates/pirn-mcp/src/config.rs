@@ -3,6 +3,7 @@
 //! [`load`] reads and merges the files into entries as they were written; [`ServerEntry::resolve`] fills one in;
 //! [`edit_config`] changes a file.
 
+mod confinement;
 mod document;
 mod edit;
 mod entry;
@@ -13,8 +14,8 @@ mod new_server;
 mod problem;
 mod resolve;
 mod schema;
-mod tree;
 
+pub use confinement::{SandboxEntry, ServerConfinement, ServerSandbox};
 pub(crate) use document::{clash, clash_message, is_server_name};
 pub use edit::{Edit, EditOutcome, Setting, WhenMissing, edit_config};
 pub use entry::{

@@ -2,15 +2,16 @@
 
 mod fields;
 mod oauth;
+mod sandbox;
 mod server;
 
 use std::path::Path;
 
 use fields::Fields;
+use pirn_jsonc::{Member, Tree};
 pub(crate) use server::check_url;
 
 use crate::config::keys::FILE_KEYS;
-use crate::config::tree::{self, Member, Tree};
 use crate::config::{ConfigProblem, McpExposure, Scope, ServerEntry, Severity, ToolExposures};
 
 /// What one file holds.
@@ -61,7 +62,7 @@ impl Written {
 /// Reads the text of a file.
 pub(crate) fn parse_document(scope: Scope, file: &Path, text: &str) -> Document {
     let mut document = Document::default();
-    let root = match tree::parse(text) {
+    let root = match pirn_jsonc::parse(text) {
         Ok(Some(root)) => root,
         // An empty file is one that somebody is about to fill.
         Ok(None) => return document,

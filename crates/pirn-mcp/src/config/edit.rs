@@ -1,21 +1,16 @@
 //! Changing an `mcp.json` on disk, and nothing in it but what is to change.
 
-mod layout;
-mod splice;
-mod write;
-
 use std::io;
 use std::path::Path;
 
+use pirn_jsonc::{Change, Node, Text, replace, whole};
 use serde_json::{Map, Value, json};
 
 use super::document::{clash, clash_message, is_server_name};
 use super::load::read;
 use super::new_server::exposure_word;
-use super::tree::{self, Node};
 use super::{McpExposure, NewServer};
 use crate::error::{Error, ErrorKind};
-use splice::{Change, Text};
 
 /// How often an edit starts over because somebody else wrote the file meanwhile.
 const ATTEMPTS_MAX: usize = 5;
@@ -119,9 +114,7 @@ pub fn edit_config(path: &Path, edit: &Edit) -> Result<EditOutcome, Error> {
             return Ok(outcome);
         }
         let is_current = || read(path).ok() == before;
-        if write::replace(path, after.as_bytes(), is_current)
-            .map_err(|error| fail("written", &error))?
-        {
+        if replace(path, after.as_bytes(), is_current).map_err(|error| fail("written", &error))? {
             return Ok(outcome);
         }
     }
@@ -132,7 +125,7 @@ pub fn edit_config(path: &Path, edit: &Edit) -> Result<EditOutcome, Error> {
 /// The text after the edit.
 fn edited(path: &Path, text: &str, edit: &Edit) -> Result<(String, EditOutcome), Error> {
     let editor = Editor { path, edit };
-    let body = tree::without_mark(text);
+    let body = pirn_jsonc::without_mark(text);
     let mark = text.strip_suffix(body).unwrap_or_default();
     let (after, outcome) = editor.edit(body)?;
     editor.check(body, &after)?;
@@ -205,7 +198,7 @@ impl Editor<'_> {
         servers.insert(name.to_owned(), entry);
         let servers = Value::Object(servers);
         if parsed.is_blank() {
-            return Ok(layout::whole(text, &json!({ "mcpServers": servers })));
+            return Ok(whole(text, &json!({ "mcpServers": servers })));
         }
         self.changed(text, &[], "mcpServers", &Change::Set(servers))
     }
@@ -287,7 +280,7 @@ impl Editor<'_> {
     }
 
     fn parse(&self, text: &str) -> Result<Option<Node>, Error> {
-        tree::parse(text).map_err(|error| {
+        pirn_jsonc::parse(text).map_err(|error| {
             let message = format!("it is not valid JSON: {}", error.message);
             self.broken(error.line, &message)
         })

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use url::Url;
 
+use crate::config::{SandboxEntry, ServerSandbox};
 use crate::secret::Secret;
 
 /// How long a server may take to start: cold package runners need more than ten seconds.
@@ -139,6 +140,8 @@ pub struct StdioEntry {
     pub cwd: Option<String>,
     /// Whether it gets the whole environment.
     pub inherit_env: bool,
+    /// Its confinement, where it is to have one.
+    pub sandbox: Option<SandboxEntry>,
 }
 
 /// A URL, as written.
@@ -162,6 +165,7 @@ impl fmt::Debug for StdioEntry {
             .field("command", &self.command)
             .field("cwd", &self.cwd)
             .field("inherit_env", &self.inherit_env)
+            .field("sandbox", &self.sandbox)
             .finish_non_exhaustive()
     }
 }
@@ -257,6 +261,8 @@ pub struct StdioServer {
     pub directory: PathBuf,
     /// Its whole environment.
     pub environment: Vec<(OsString, OsString)>,
+    /// Its confinement, where it is to have one.
+    pub sandbox: Option<ServerSandbox>,
 }
 
 impl fmt::Debug for StdioServer {
@@ -266,6 +272,7 @@ impl fmt::Debug for StdioServer {
             .debug_struct("StdioServer")
             .field("program", &self.program)
             .field("directory", &self.directory)
+            .field("sandbox", &self.sandbox)
             .finish_non_exhaustive()
     }
 }

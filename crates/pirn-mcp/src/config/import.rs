@@ -11,13 +11,12 @@ mod template;
 use std::path::{Path, PathBuf};
 use std::{fmt, io};
 
+use pirn_jsonc::{Node, read_bounded};
 use serde_json::{Map, json};
 
 pub use places::discover_imports;
 
 use super::document::parse_document;
-use super::load::read_bounded;
-use super::tree::{self, Node};
 use super::{
     ConfigProblem, HttpEntry, HttpKind, NewServer, Scope, ServerEntry, Severity, TransportEntry,
 };
@@ -201,7 +200,7 @@ fn convert(source: &ImportSource, project: &Path) -> Result<Converted, (Option<u
 
 fn parse(text: &str) -> Result<Node, (Option<u32>, String)> {
     let fail = |line, message| (Some(line), format!("is not valid JSON: {message}"));
-    match tree::parse(text) {
+    match pirn_jsonc::parse(text) {
         Ok(Some(root)) => Ok(root),
         Ok(None) => Err(fail(1, "it is empty".to_owned())),
         Err(error) => Err(fail(error.line, error.message)),

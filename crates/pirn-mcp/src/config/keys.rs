@@ -49,6 +49,8 @@ pub(crate) enum Shape {
     Servers,
     /// An object with keys of its own.
     Object(&'static [Key]),
+    /// `true`, `false`, or an object with keys of its own.
+    FlagOrObject(&'static [Key]),
 }
 
 /// Values of `type`.
@@ -65,6 +67,10 @@ pub(crate) const EXPOSURES: &[&str] = &[
 pub(crate) const STARTS: &[&str] = &["eager", "lazy"];
 /// Values of `oauth.clientRegistration`.
 pub(crate) const REGISTRATIONS: &[&str] = &["auto", "dcr", "cimd"];
+/// Values of `sandbox.profile`.
+pub(crate) const PROFILES: &[&str] = &["workspace-write", "read-only"];
+/// Values of `sandbox.network`.
+pub(crate) const NETWORKS: &[&str] = &["off", "allow-list", "on"];
 /// What an entry may hold that changes a server written elsewhere.
 pub(crate) const OVERRIDE_KEYS: &[&str] = &["enabled", "exposure", "toolExposure"];
 
@@ -145,6 +151,13 @@ pub(crate) const SERVER_KEYS: &[Key] = &[
         Shape::Text,
         "Its folder; relative to the folder of the session, which is the default.",
     ),
+    key(
+        "sandbox",
+        Servers::Stdio,
+        Shape::FlagOrObject(SANDBOX_KEYS),
+        "Confines the server's process; true stands for the defaults of its keys.",
+    )
+    .or("false"),
     key(
         "url",
         Servers::Http,
@@ -234,6 +247,45 @@ pub(crate) const SERVER_KEYS: &[Key] = &[
         Shape::Text,
         "One line for people, the prompt and search.",
     ),
+];
+
+/// The keys of `sandbox`.
+pub(crate) const SANDBOX_KEYS: &[Key] = &[
+    key(
+        "profile",
+        Servers::Stdio,
+        Shape::Choice(PROFILES),
+        "What it may write: its folder and a private temporary one (workspace-write), or only the latter (read-only).",
+    )
+    .or("\"workspace-write\""),
+    key(
+        "network",
+        Servers::Stdio,
+        Shape::Choice(NETWORKS),
+        "What it may reach: nothing, the hosts of allowedHosts, or everything.",
+    )
+    .or("\"on\""),
+    key(
+        "writeRoots",
+        Servers::Stdio,
+        Shape::Texts,
+        "Further folders and files that it may write; relative to its folder. ${NAME}, ${NAME:-default} and a leading ~ are \
+         filled in.",
+    )
+    .or("[]"),
+    key(
+        "readRoots",
+        Servers::Stdio,
+        Shape::Texts,
+        "With it, it may read only the system's programs, what it may write, and these. Written like writeRoots.",
+    ),
+    key(
+        "allowedHosts",
+        Servers::Stdio,
+        Shape::Texts,
+        "The hosts of an allow-list: a name, *. and a name for all hosts below it, an address, or *; each with or without :PORT.",
+    )
+    .or("[]"),
 ];
 
 /// The keys of `oauth`.

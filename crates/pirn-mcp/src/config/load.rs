@@ -1,8 +1,9 @@
 //! All configuration files together: which servers there are.
 
-use std::io::Read as _;
+use std::io;
 use std::path::{Path, PathBuf};
-use std::{fs, io};
+
+use pirn_jsonc::read_bounded;
 
 use super::document::{self, Document, Override, Written, parse_document};
 use super::{ConfigProblem, Scope, ServerEntry, Severity};
@@ -75,20 +76,6 @@ pub fn load(files: &[ConfigFile]) -> LoadedConfig {
 /// The text of a configuration file.
 pub(crate) fn read(path: &Path) -> io::Result<String> {
     read_bounded(path, CONFIG_BYTES_MAX)
-}
-
-/// The text of a file of at most `bytes_max` bytes.
-pub(crate) fn read_bounded(path: &Path, bytes_max: u64) -> io::Result<String> {
-    let mut text = String::new();
-    let file = fs::File::open(path)?;
-    // One byte more tells a file that is too long from one that just fits.
-    file.take(bytes_max + 1).read_to_string(&mut text)?;
-    if text.len() as u64 > bytes_max {
-        return Err(io::Error::other(format!(
-            "it is longer than {bytes_max} bytes"
-        )));
-    }
-    Ok(text)
 }
 
 impl LoadedConfig {

@@ -5,8 +5,8 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 
 use super::{
-    ClientRegistration, HttpEntry, HttpKind, McpExposure, OAuthSettings, StartMode, StdioEntry,
-    Timeouts, ToolExposures, TransportEntry,
+    ClientRegistration, HttpEntry, HttpKind, McpExposure, OAuthSettings, SandboxEntry, StartMode,
+    StdioEntry, Timeouts, ToolExposures, TransportEntry,
 };
 
 /// A server that is about to be written down: from a command line's options or from another program's file.
@@ -103,6 +103,35 @@ fn put_stdio(stdio: &StdioEntry, put: &mut impl FnMut(&str, Value)) {
     if let Some(cwd) = &stdio.cwd {
         put("cwd", json!(cwd));
     }
+    if let Some(confinement) = &stdio.sandbox {
+        put("sandbox", sandbox(confinement));
+    }
+}
+
+fn sandbox(entry: &SandboxEntry) -> Value {
+    let defaults = SandboxEntry::default();
+    if *entry == defaults {
+        return json!(true);
+    }
+    let mut sandbox = Map::new();
+    // Both are written: whoever reads the file need not know the defaults.
+    sandbox.insert("profile".to_owned(), json!(entry.profile.as_str()));
+    sandbox.insert("network".to_owned(), json!(entry.network.as_str()));
+    let hosts: Vec<String> = entry
+        .allowed_hosts
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    if !entry.write_roots.is_empty() {
+        sandbox.insert("writeRoots".to_owned(), json!(entry.write_roots));
+    }
+    if let Some(roots) = &entry.read_roots {
+        sandbox.insert("readRoots".to_owned(), json!(roots));
+    }
+    if !hosts.is_empty() {
+        sandbox.insert("allowedHosts".to_owned(), json!(hosts));
+    }
+    Value::Object(sandbox)
 }
 
 fn put_http(http: &HttpEntry, put: &mut impl FnMut(&str, Value)) {

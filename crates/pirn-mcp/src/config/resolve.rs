@@ -17,8 +17,8 @@ use template::{Missing, Syntax};
 
 use super::document::check_url;
 use super::{
-    HttpEntry, HttpServer, OAuthSettings, ResolvedServer, ServerEntry, StdioEntry, StdioServer,
-    Transport, TransportEntry,
+    HttpEntry, HttpServer, OAuthSettings, ResolvedServer, SandboxEntry, ServerConfinement,
+    ServerEntry, ServerSandbox, StdioEntry, StdioServer, Transport, TransportEntry,
 };
 use crate::error::{Error, ErrorKind};
 use crate::secret::Secret;
@@ -34,10 +34,12 @@ pub struct ConfigSurroundings {
     pub session_directory: PathBuf,
     /// Runs the commands of values that start with `!`.
     pub run_command: Arc<dyn CommandRunner>,
+    /// What holds for every confined server; without it, servers that are to be confined are not started.
+    pub confinement: Option<ServerConfinement>,
 }
 
 impl ConfigSurroundings {
-    /// Surroundings whose commands are run by the shell.
+    /// Surroundings whose commands are run by the shell, without confinement.
     pub fn new(
         variables: Vec<(OsString, OsString)>,
         home: Option<PathBuf>,
@@ -48,6 +50,7 @@ impl ConfigSurroundings {
             home,
             session_directory,
             run_command: Arc::new(ShellRunner),
+            confinement: None,
         }
     }
 
@@ -121,6 +124,10 @@ impl Resolver<'_> {
                 .join(self.path("cwd", cwd)?),
             None => self.surroundings.session_directory.clone(),
         };
+        let sandbox = match &entry.sandbox {
+            Some(entry) => Some(self.sandbox(entry, &directory)?),
+            None => None,
+        };
         let values = self.values(named("env", &entry.env)).await?;
         let names = entry.env.iter().map(|(name, _)| name.clone());
         let own = names.zip(values).collect();
@@ -131,6 +138,34 @@ impl Resolver<'_> {
             arguments,
             directory,
             environment: environment::with_own(inherited, own),
+            sandbox,
+        })
+    }
+
+    fn sandbox(&mut self, entry: &SandboxEntry, directory: &Path) -> Result<ServerSandbox, Error> {
+        let surroundings = self.surroundings;
+        let Some(shared) = &surroundings.confinement else {
+            let message = "servers cannot be confined in this program";
+            return Err(self.error("sandbox", message));
+        };
+        let mut roots = |field: &str, templates: &[String]| {
+            let paths = templates.iter().enumerate().map(|(index, template)| {
+                let path = self.path(&format!("sandbox.{field}[{index}]"), template)?;
+                Ok(directory.join(path))
+            });
+            paths.collect::<Result<Vec<PathBuf>, Error>>()
+        };
+        Ok(ServerSandbox {
+            profile: entry.profile,
+            network: entry.network,
+            write_roots: roots("writeRoots", &entry.write_roots)?,
+            read_roots: match &entry.read_roots {
+                Some(templates) => Some(roots("readRoots", templates)?),
+                None => None,
+            },
+            allowed_hosts: entry.allowed_hosts.clone(),
+            home: surroundings.home.clone(),
+            shared: shared.clone(),
         })
     }
 

@@ -65,6 +65,7 @@ fn shape(key: &'static Key) -> Map<String, Value> {
             "additionalProperties": object(SERVER_KEYS),
         }),
         Shape::Object(keys) => return object(keys),
+        Shape::FlagOrObject(keys) => json!({ "anyOf": [{ "type": "boolean" }, object(keys)] }),
     };
     match schema {
         Value::Object(schema) => schema,

@@ -3,8 +3,9 @@
 use std::path::Path;
 use std::time::Duration;
 
+use pirn_jsonc::{Node, Tree};
+
 use crate::config::keys::{self, EXPOSURES, Key};
-use crate::config::tree::{Node, Tree};
 use crate::config::{ConfigProblem, McpExposure, Severity, ToolExposures};
 
 /// A week: longer is a slip of units.
@@ -101,12 +102,13 @@ impl<'a> Fields<'a> {
     }
 
     /// Strings in an array.
-    pub(crate) fn texts(&mut self, object: &Node, name: &str) -> Vec<String> {
+    pub(crate) fn texts(&mut self, object: &Node, prefix: &str, name: &str) -> Vec<String> {
         let Some(node) = object.get(name) else {
             return Vec::new();
         };
+        let field = format!("{prefix}{name}");
         let Tree::List(elements) = &node.value else {
-            self.error(node.line, name, "must be an array of strings");
+            self.error(node.line, &field, "must be an array of strings");
             return Vec::new();
         };
         let mut texts = Vec::new();
@@ -115,7 +117,7 @@ impl<'a> Fields<'a> {
                 Some(text) => texts.push(text.to_owned()),
                 None => self.error(
                     element.line,
-                    &format!("{name}[{index}]"),
+                    &format!("{field}[{index}]"),
                     "must be a string, in quotes",
                 ),
             }

@@ -1,10 +1,10 @@
 //! The `oauth` object of an entry.
 
+use pirn_jsonc::Node;
 use url::{Host, Url};
 
 use super::fields::Fields;
 use crate::config::keys::{OAUTH_KEYS, REGISTRATIONS};
-use crate::config::tree::Node;
 use crate::config::{ClientRegistration, OAuthSettings};
 use crate::secret::Secret;
 

@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use http::HeaderName;
+use pirn_jsonc::{Member, Node, Tree};
 use url::Url;
 
 use super::fields::Fields;
-use super::{Override, Written, oauth};
+use super::{Override, Written, oauth, sandbox};
 use crate::config::keys::{self, OVERRIDE_KEYS, SERVER_KEYS, STARTS, Servers, TYPES};
-use crate::config::tree::{Member, Node, Tree};
 use crate::config::{
     HttpEntry, HttpKind, Scope, ServerEntry, ServerOrigin, StartMode, StdioEntry, Timeouts,
     TransportEntry,
@@ -200,7 +200,8 @@ fn stdio(fields: &mut Fields<'_>, member: &Member) -> Option<StdioEntry> {
             fields.error(node.line, &field, "is no name of a variable");
         }
     }
-    let args = fields.texts(node, "args");
+    let args = fields.texts(node, "", "args");
+    let sandbox = sandbox::read(fields, node);
     let command = fields.filled(node, "", "command")?;
     note_variables(
         fields,
@@ -218,6 +219,7 @@ fn stdio(fields: &mut Fields<'_>, member: &Member) -> Option<StdioEntry> {
         env,
         cwd: fields.filled(node, "", "cwd"),
         inherit_env: fields.flag(node, "", "inheritEnv").unwrap_or_default(),
+        sandbox,
     })
 }
 

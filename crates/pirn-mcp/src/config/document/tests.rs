@@ -1,10 +1,11 @@
 use std::path::Path;
 use std::time::Duration;
 
+use pirn_sandbox::{NetworkMode, Profile};
 use proptest::prelude::*;
 
 use super::*;
-use crate::config::{HttpKind, StartMode, StdioEntry, TransportEntry};
+use crate::config::{HttpKind, SandboxEntry, StartMode, StdioEntry, TransportEntry};
 
 /// The problems of a user's file that has these servers, without the file's name.
 fn problems(text: &str) -> Vec<String> {
@@ -77,6 +78,7 @@ fn all_keys_of_a_stdio_server_are_read() {
             ],
             cwd: Some("~/x".to_owned()),
             inherit_env: true,
+            sandbox: None,
         }),
     };
     assert_eq!(entry, expected);
@@ -335,6 +337,81 @@ fn slips_and_settings_of_the_other_kind_are_noted() {
         problems(r#"{"mcpServers": {"s": {"command": "x", "autoApprove": [], "note": 1}}}"#)
             .is_empty()
     );
+}
+
+#[test]
+fn confinements_are_read() {
+    let read = |value: &str| {
+        let settings = format!("\"command\": \"x\", \"sandbox\": {value}");
+        match server(&settings).transport {
+            TransportEntry::Stdio(entry) => entry.sandbox,
+            TransportEntry::Http(_) => panic!("{value}"),
+        }
+    };
+    let defaults = SandboxEntry::default();
+    assert_eq!(read("true"), Some(defaults.clone()));
+    assert_eq!(read("{}"), Some(defaults));
+    assert_eq!(read("false"), None);
+    assert_eq!(read("null"), None);
+    let whole = read(
+        r#"{"profile": "read-only", "network": "allow-list", "writeRoots": ["~/a"], "readRoots": [],
+            "allowedHosts": ["A.example", "*.b:1"]}"#,
+    );
+    let expected = SandboxEntry {
+        profile: Profile::ReadOnly,
+        network: NetworkMode::AllowList,
+        write_roots: vec!["~/a".to_owned()],
+        read_roots: Some(Vec::new()),
+        allowed_hosts: vec!["a.example".parse().unwrap(), "*.b:1".parse().unwrap()],
+    };
+    assert_eq!(whole, Some(expected));
+    for (value, expected) in [
+        (
+            "\"read-only\"",
+            "sandbox: must be true, false, or an object with \"profile\" and \"network\"",
+        ),
+        (
+            r#"{"profile": "off"}"#,
+            r#"sandbox.profile: must be "workspace-write" or "read-only""#,
+        ),
+        (
+            r#"{"network": true}"#,
+            r#"sandbox.network: must be "off", "allow-list" or "on""#,
+        ),
+        (
+            r#"{"writeRoots": ["a", 1]}"#,
+            "sandbox.writeRoots[1]: must be a string, in quotes",
+        ),
+        (
+            r#"{"network": "allow-list", "allowedHosts": ["a b"]}"#,
+            "sandbox.allowedHosts: `a b` is no rule for hosts: ",
+        ),
+    ] {
+        let text =
+            format!("{{\"mcpServers\": {{\"s\": {{\"command\": \"x\", \"sandbox\": {value}}}}}}}");
+        let found = problems(&text);
+        let expected = format!("error F:1: MCP server \"s\": {expected}");
+        assert!(
+            found.len() == 1 && found[0].starts_with(&expected),
+            "{found:?}"
+        );
+    }
+    for (value, expected) in [
+        (
+            r#""command": "x", "sandbox": {"netwrok": "off"}"#,
+            "note F:1: MCP server \"s\": sandbox.netwrok: is no setting and is ignored; did you mean \"network\"?",
+        ),
+        (
+            r#""command": "x", "sandbox": {"allowedHosts": ["a"]}"#,
+            "note F:1: MCP server \"s\": sandbox.allowedHosts: is ignored: it has a meaning only where network is \"allow-list\"",
+        ),
+        (
+            r#""url": "https://x", "sandbox": true"#,
+            "note F:1: MCP server \"s\": sandbox: is ignored: only servers with a \"command\" have it",
+        ),
+    ] {
+        check(value, expected);
+    }
 }
 
 #[test]

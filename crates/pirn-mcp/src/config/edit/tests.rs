@@ -1,9 +1,10 @@
 use std::fs;
 
+use pirn_sandbox::{NetworkMode, Profile};
 use proptest::prelude::*;
 
 use super::*;
-use crate::config::{HttpEntry, HttpKind, OAuthSettings, StdioEntry, TransportEntry};
+use crate::config::{HttpEntry, HttpKind, OAuthSettings, SandboxEntry, StdioEntry, TransportEntry};
 use crate::secret::Secret;
 
 fn stdio(command: &str) -> NewServer {
@@ -159,6 +160,7 @@ fn a_server_is_written_in_the_order_of_the_keys() {
         env: vec![("A".to_owned(), "1".to_owned())],
         cwd: Some("~".to_owned()),
         inherit_env: true,
+        sandbox: None,
     }));
     check(
         "{\"mcpServers\": {\n}}",
@@ -409,7 +411,7 @@ fn a_file_that_changes_meanwhile_is_not_overwritten() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("mcp.json");
     fs::write(&path, "theirs").unwrap();
-    assert!(!write::replace(&path, b"ours", || false).unwrap());
+    assert!(!replace(&path, b"ours", || false).unwrap());
     assert_eq!(fs::read_to_string(&path).unwrap(), "theirs");
 }
 
@@ -515,4 +517,33 @@ proptest! {
             }
         }
     }
+}
+
+#[test]
+fn a_confinement_is_written() {
+    let confined = |sandbox: SandboxEntry| {
+        NewServer::new(TransportEntry::Stdio(StdioEntry {
+            command: "x".to_owned(),
+            sandbox: Some(sandbox),
+            ..StdioEntry::default()
+        }))
+    };
+    check(
+        "{\"mcpServers\": { \"a\": {} }}",
+        &put("a", confined(SandboxEntry::default())),
+        "{\"mcpServers\": { \"a\": { \"command\": \"x\", \"sandbox\": true } }}",
+    );
+    let sandbox = SandboxEntry {
+        profile: Profile::ReadOnly,
+        network: NetworkMode::AllowList,
+        write_roots: vec!["~/out".to_owned()],
+        read_roots: Some(Vec::new()),
+        allowed_hosts: vec!["*.example.com:443".parse().unwrap()],
+    };
+    check(
+        "{\"mcpServers\": { \"a\": {} }}",
+        &put("a", confined(sandbox)),
+        "{\"mcpServers\": { \"a\": { \"command\": \"x\", \"sandbox\": { \"profile\": \"read-only\", \"network\": \"allow-list\", \
+         \"writeRoots\": [\"~/out\"], \"readRoots\": [], \"allowedHosts\": [\"*.example.com:443\"] } } }}",
+    );
 }

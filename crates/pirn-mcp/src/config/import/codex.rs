@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
+use pirn_jsonc::{Member, Node, Tree};
 use toml::{Table, Value};
 
 use super::servers::{converted_map, limit, texts, tool_exposures, with_request_limit};
 use super::template::{Dialect, Place, Values};
 use super::{Converted, Found};
-use crate::config::tree::{Member, Node, Tree};
 use crate::config::{
     HttpEntry, HttpKind, NewServer, OAuthSettings, StdioEntry, Timeouts, TransportEntry,
 };
@@ -118,6 +118,7 @@ fn stdio(values: &mut Values<'_>, node: &Node, command: &str) -> StdioEntry {
             .and_then(Node::text)
             .map(|cwd| values.convert(Place::Plain, cwd)),
         inherit_env: false,
+        sandbox: None,
     }
 }
 

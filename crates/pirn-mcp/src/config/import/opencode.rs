@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
+use pirn_jsonc::Node;
+
 use super::servers::{converted_map, limit, oauth, texts};
 use super::template::{Dialect, Place, Values};
 use super::{Converted, Found};
-use crate::config::tree::Node;
 use crate::config::{
     HttpEntry, HttpKind, NewServer, OAuthSettings, StdioEntry, Timeouts, TransportEntry,
 };
@@ -106,6 +107,7 @@ fn stdio(values: &mut Values<'_>, node: &Node, command: &Node) -> Result<StdioEn
             .and_then(Node::text)
             .map(|cwd| values.convert(Place::Plain, cwd)),
         inherit_env: false,
+        sandbox: None,
     })
 }
 

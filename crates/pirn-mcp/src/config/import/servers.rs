@@ -4,9 +4,10 @@
 use std::path::Path;
 use std::time::Duration;
 
+use pirn_jsonc::{Member, Node, Tree};
+
 use super::template::{Dialect, Place, Values};
 use super::{Converted, Found, ImportProgram};
-use crate::config::tree::{Member, Node, Tree};
 use crate::config::{
     HttpEntry, HttpKind, McpExposure, NewServer, OAuthSettings, StdioEntry, Timeouts,
     ToolExposures, TransportEntry,
@@ -183,6 +184,7 @@ fn stdio(values: &mut Values<'_>, command: &Node, node: &Node) -> Result<StdioEn
             .and_then(Node::text)
             .map(|cwd| values.convert(Place::Plain, cwd)),
         inherit_env: false,
+        sandbox: None,
     })
 }
 

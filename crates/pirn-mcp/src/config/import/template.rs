@@ -2,7 +2,7 @@
 
 use std::path::{MAIN_SEPARATOR_STR, Path};
 
-use crate::config::tree::Node;
+use pirn_jsonc::Node;
 
 /// How a program writes variables in its values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,6 +2,8 @@ use std::path::Path;
 
 use futures_util::future::BoxFuture;
 
+use pirn_sandbox::Limits;
+
 use super::*;
 use crate::config::document::{Written, parse_document};
 use crate::config::{HttpKind, Scope};
@@ -38,7 +40,19 @@ fn surroundings() -> ConfigSurroundings {
     let variables = variables.map(|(name, value)| (name.into(), value.into()));
     ConfigSurroundings {
         run_command: Arc::new(Echo),
+        confinement: Some(confinement()),
         ..ConfigSurroundings::new(variables.into(), Some("/home/me".into()), "/srv".into())
+    }
+}
+
+fn confinement() -> ServerConfinement {
+    ServerConfinement {
+        unreadable: vec!["~/.ssh".to_owned()],
+        denied_hosts: Vec::new(),
+        private_networks: false,
+        temp_dir: "/tmp".into(),
+        limits: Limits::default(),
+        require: None,
     }
 }
 
@@ -264,4 +278,24 @@ mod templates {
             }
         }
     }
+}
+
+#[tokio::test]
+async fn confinements_are_filled_in() {
+    let server = stdio(
+        r#""command": "x", "cwd": "sub", "sandbox": {"writeRoots": ["~/a", "b/${A}", "${DIR}"], "readRoots": ["/opt"]}"#,
+    )
+    .await;
+    let sandbox = server.sandbox.unwrap();
+    let paths = |texts: &[&str]| texts.iter().map(PathBuf::from).collect::<Vec<_>>();
+    assert_eq!(
+        sandbox.write_roots,
+        paths(&["/home/me/a", "/srv/sub/b/1", "/opt"])
+    );
+    assert_eq!(sandbox.read_roots, Some(paths(&["/opt"])));
+    assert_eq!(sandbox.shared, confinement());
+    let error = resolve(r#""command": "x", "sandbox": {"writeRoots": ["${NONE}"]}"#)
+        .await
+        .unwrap_err();
+    assert!(error.contains("sandbox.writeRoots[0]"), "{error}");
 }

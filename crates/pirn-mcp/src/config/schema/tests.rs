@@ -43,6 +43,18 @@ fn schema_and_parser_agree() {
             r#"{"mcpServers": {"a": {"command": "x", "unknown": 1}}}"#,
             true,
         ),
+        (
+            r#"{"mcpServers": {"a": {"command": "x", "sandbox": true}, "b": {"command": "x", "sandbox": {"network": "off"}}}}"#,
+            true,
+        ),
+        (
+            r#"{"mcpServers": {"a": {"command": "x", "sandbox": "on"}}}"#,
+            false,
+        ),
+        (
+            r#"{"mcpServers": {"a": {"command": "x", "sandbox": {"network": "maybe"}}}}"#,
+            false,
+        ),
         (r#"{"mcpServers": {"a b": {"command": "x"}}}"#, false),
         (r#"{"mcpServers": {"a": {"command": 1}}}"#, false),
         (

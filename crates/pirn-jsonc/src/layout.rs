@@ -8,16 +8,16 @@ use serde_json::Value;
 const DEFAULT_UNIT: &str = "  ";
 
 /// How a file is laid out.
-pub(super) struct Layout<'t> {
+pub(crate) struct Layout<'t> {
     text: &'t str,
     unit: &'t str,
     /// The end of a line.
-    pub(super) line_end: &'static str,
+    pub(crate) line_end: &'static str,
 }
 
 impl<'t> Layout<'t> {
     /// The layout of a text: one level is what the first member of the root object is indented by.
-    pub(super) fn of(text: &'t str, root: Option<&Ast<'_>>) -> Self {
+    pub(crate) fn of(text: &'t str, root: Option<&Ast<'_>>) -> Self {
         let first = root
             .and_then(Ast::as_object)
             .and_then(|object| object.properties.first());
@@ -33,12 +33,12 @@ impl<'t> Layout<'t> {
     }
 
     /// The indentation of the line that holds `position`.
-    pub(super) fn indent_at(&self, position: usize) -> &'t str {
+    pub(crate) fn indent_at(&self, position: usize) -> &'t str {
         indent_before(self.text, position).0
     }
 
     /// The indentation of members, of which one begins at `position`, in an object whose line is indented by `base`.
-    pub(super) fn indent_of_member(&self, position: usize, base: &str) -> String {
+    pub(crate) fn indent_of_member(&self, position: usize, base: &str) -> String {
         let (indent, begins_line) = indent_before(self.text, position);
         if begins_line {
             indent.to_owned()
@@ -48,12 +48,12 @@ impl<'t> Layout<'t> {
     }
 
     /// One level deeper than `base`.
-    pub(super) fn deeper(&self, base: &str) -> String {
+    pub(crate) fn deeper(&self, base: &str) -> String {
         format!("{base}{}", self.unit)
     }
 
     /// A value whose first line is indented by `indent` already. Arrays of plain values stay on one line.
-    pub(super) fn render(&self, value: &Value, indent: &str) -> String {
+    pub(crate) fn render(&self, value: &Value, indent: &str) -> String {
         let inner = self.deeper(indent);
         let (open, members, close): (_, Vec<String>, _) = match value {
             Value::Object(members) if !members.is_empty() => {
@@ -81,7 +81,7 @@ impl<'t> Layout<'t> {
 }
 
 /// A value on one line.
-pub(super) fn render_line(value: &Value) -> String {
+pub(crate) fn render_line(value: &Value) -> String {
     match value {
         Value::Object(members) if !members.is_empty() => {
             let member = |(name, value): (&String, &Value)| {
@@ -110,7 +110,7 @@ fn indent_before(text: &str, position: usize) -> (&str, bool) {
 }
 
 /// A file that holds only `value`, behind the comments that stand in it.
-pub(super) fn whole(comments: &str, value: &Value) -> String {
+pub fn whole(comments: &str, value: &Value) -> String {
     let layout = Layout::of(comments, None);
     let line_end = layout.line_end;
     let comments = comments.trim_end();

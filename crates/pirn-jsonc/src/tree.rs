@@ -1,5 +1,7 @@
 //! JSON with comments as a tree that knows its lines.
 
+use std::fmt;
+
 use jsonc_parser::ast;
 use jsonc_parser::common::Ranged as _;
 use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
@@ -7,16 +9,16 @@ use serde_json::Value;
 
 /// One value and where it begins.
 #[derive(Clone, PartialEq)]
-pub(crate) struct Node {
+pub struct Node {
     /// From 1.
-    pub(crate) line: u32,
+    pub line: u32,
     /// What it is.
-    pub(crate) value: Tree,
+    pub value: Tree,
 }
 
 /// What a value is.
 #[derive(Clone, PartialEq)]
-pub(crate) enum Tree {
+pub enum Tree {
     /// `null`.
     Null,
     /// `true`, `false`.
@@ -33,22 +35,47 @@ pub(crate) enum Tree {
 
 /// A member of an object.
 #[derive(Clone, PartialEq)]
-pub(crate) struct Member {
+pub struct Member {
     /// Its name.
-    pub(crate) name: String,
+    pub name: String,
     /// The line of its name, from 1.
-    pub(crate) line: u32,
+    pub line: u32,
     /// Its value.
-    pub(crate) node: Node,
+    pub node: Node,
 }
 
 /// Why a text is no JSON.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct SyntaxError {
+pub struct SyntaxError {
     /// From 1.
-    pub(crate) line: u32,
+    pub line: u32,
     /// What is wrong, in lower case.
-    pub(crate) message: String,
+    pub message: String,
+}
+
+// Values may be secrets, so nothing of them is shown.
+impl fmt::Debug for Node {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Node")
+            .field("line", &self.line)
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Tree {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Tree").finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Member {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Member")
+            .field("line", &self.line)
+            .finish_non_exhaustive()
+    }
 }
 
 /// Comments and trailing commas, as editors and other clients have them, and nothing else beyond JSON: a file that only Pirn
@@ -67,7 +94,7 @@ pub(crate) const PARSE_OPTIONS: ParseOptions = ParseOptions {
 };
 
 /// Reads JSON with comments; `None` is a text without a value. A byte order mark is skipped.
-pub(crate) fn parse(text: &str) -> Result<Option<Node>, SyntaxError> {
+pub fn parse(text: &str) -> Result<Option<Node>, SyntaxError> {
     let text = without_mark(text);
     let parsed = parse_to_ast(text, &CollectOptions::default(), &PARSE_OPTIONS)
         .map_err(|error| syntax_error(&error))?;
@@ -76,11 +103,11 @@ pub(crate) fn parse(text: &str) -> Result<Option<Node>, SyntaxError> {
 }
 
 /// The text after its byte order mark.
-pub(crate) fn without_mark(text: &str) -> &str {
+pub fn without_mark(text: &str) -> &str {
     text.strip_prefix('\u{feff}').unwrap_or(text)
 }
 
-/// What the parser found, in the words of this crate.
+/// What the parser found, in our words.
 pub(crate) fn syntax_error(error: &jsonc_parser::errors::ParseError) -> SyntaxError {
     let message = error.kind().to_string();
     let mut characters = message.chars();
@@ -95,7 +122,7 @@ pub(crate) fn syntax_error(error: &jsonc_parser::errors::ParseError) -> SyntaxEr
 
 impl Node {
     /// The first member of this name, where this is an object; `null` counts as missing.
-    pub(crate) fn get(&self, name: &str) -> Option<&Node> {
+    pub fn get(&self, name: &str) -> Option<&Node> {
         self.members()
             .iter()
             .find(|member| member.name == name)
@@ -104,7 +131,7 @@ impl Node {
     }
 
     /// The members, none where this is no object.
-    pub(crate) fn members(&self) -> &[Member] {
+    pub fn members(&self) -> &[Member] {
         match &self.value {
             Tree::Object(members) => members,
             Tree::Null | Tree::Bool(_) | Tree::Number(_) | Tree::Text(_) | Tree::List(_) => &[],
@@ -112,12 +139,12 @@ impl Node {
     }
 
     /// Whether this is an object.
-    pub(crate) fn is_object(&self) -> bool {
+    pub fn is_object(&self) -> bool {
         matches!(self.value, Tree::Object(_))
     }
 
     /// The value alone. Of equal names the last one is left; numbers are as precise as `f64`.
-    pub(crate) fn to_json(&self) -> Value {
+    pub fn to_json(&self) -> Value {
         match &self.value {
             Tree::Null => Value::Null,
             Tree::Bool(flag) => Value::Bool(*flag),
@@ -132,7 +159,7 @@ impl Node {
     }
 
     /// The string, where this is one.
-    pub(crate) fn text(&self) -> Option<&str> {
+    pub fn text(&self) -> Option<&str> {
         match &self.value {
             Tree::Text(text) => Some(text),
             Tree::Null | Tree::Bool(_) | Tree::Number(_) | Tree::List(_) | Tree::Object(_) => None,
@@ -140,7 +167,7 @@ impl Node {
     }
 
     /// The elements, none where this is no array.
-    pub(crate) fn items(&self) -> &[Node] {
+    pub fn items(&self) -> &[Node] {
         match &self.value {
             Tree::List(elements) => elements,
             Tree::Null | Tree::Bool(_) | Tree::Number(_) | Tree::Text(_) | Tree::Object(_) => &[],
@@ -148,7 +175,7 @@ impl Node {
     }
 
     /// The number, where this is one.
-    pub(crate) fn number(&self) -> Option<f64> {
+    pub fn number(&self) -> Option<f64> {
         match self.value {
             Tree::Number(number) => Some(number),
             Tree::Null | Tree::Bool(_) | Tree::Text(_) | Tree::List(_) | Tree::Object(_) => None,
@@ -156,7 +183,7 @@ impl Node {
     }
 
     /// The truth value, where this is one.
-    pub(crate) fn flag(&self) -> Option<bool> {
+    pub fn flag(&self) -> Option<bool> {
         match &self.value {
             Tree::Bool(flag) => Some(*flag),
             Tree::Null | Tree::Number(_) | Tree::Text(_) | Tree::List(_) | Tree::Object(_) => None,

@@ -8,12 +8,12 @@ use jsonc_parser::tokens::Token;
 use jsonc_parser::{CollectOptions, CommentCollectionStrategy, parse_to_ast};
 use serde_json::Value;
 
-use super::layout::{Layout, render_line};
-use crate::config::tree::{self, PARSE_OPTIONS, SyntaxError};
+use crate::layout::{Layout, render_line};
+use crate::tree::{self, PARSE_OPTIONS, SyntaxError};
 
 /// What to do with one member of an object.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Change {
+pub enum Change {
     /// Gives it this value, and adds it at the end where it is missing.
     Set(Value),
     /// Takes it out, with its comma and a comment behind it on its line. Comments above it stay.
@@ -21,7 +21,7 @@ pub(super) enum Change {
 }
 
 /// A text that was parsed.
-pub(super) struct Text<'t> {
+pub struct Text<'t> {
     source: &'t str,
     root: Option<Ast<'t>>,
     /// Everything but space: where it stands, and what it is as far as that matters here.
@@ -36,9 +36,15 @@ enum Piece {
     Other,
 }
 
+impl std::fmt::Debug for Text<'_> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Text").finish_non_exhaustive()
+    }
+}
+
 impl<'t> Text<'t> {
     /// Parses a text without byte order mark.
-    pub(super) fn parse(text: &'t str) -> Result<Self, SyntaxError> {
+    pub fn parse(text: &'t str) -> Result<Self, SyntaxError> {
         let collect = CollectOptions {
             comments: CommentCollectionStrategy::AsTokens,
             tokens: true,
@@ -70,13 +76,13 @@ impl<'t> Text<'t> {
     }
 
     /// Whether it holds no value, only space and comments.
-    pub(super) fn is_blank(&self) -> bool {
+    pub fn is_blank(&self) -> bool {
         self.root.is_none()
     }
 
     /// The text with one member changed: `path` leads from the root object to the object that holds it. `None` where the
     /// path leads to no object.
-    pub(super) fn changed(&self, path: &[&str], name: &str, change: &Change) -> Option<String> {
+    pub fn changed(&self, path: &[&str], name: &str, change: &Change) -> Option<String> {
         let object = self.object(path)?;
         let layout = Layout::of(self.source, self.root.as_ref());
         let member = member(object, name);

@@ -1,22 +1,32 @@
-//! Replacing a file at once.
+//! Reading a file within bounds, and replacing it at once.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
-use std::io::{self, Write as _};
+use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Links followed from a name to its file; as many as Linux follows.
 const SYMLINKS_MAX: usize = 40;
 
+/// The text of a file of at most `bytes_max` bytes.
+pub fn read_bounded(path: &Path, bytes_max: u64) -> io::Result<String> {
+    let mut text = String::new();
+    let file = File::open(path)?;
+    // One byte more tells a file that is too long from one that just fits.
+    file.take(bytes_max + 1).read_to_string(&mut text)?;
+    if text.len() as u64 > bytes_max {
+        return Err(io::Error::other(format!(
+            "it is longer than {bytes_max} bytes"
+        )));
+    }
+    Ok(text)
+}
+
 /// Writes `content` to the file that `path` leads to, unless `is_current` says in the last moment that the file is not any
 /// more what the content was made from. Whether it was written. A new file is readable by its owner only, an old one keeps
 /// its mode; missing folders are made.
-pub(super) fn replace(
-    path: &Path,
-    content: &[u8],
-    is_current: impl FnOnce() -> bool,
-) -> io::Result<bool> {
+pub fn replace(path: &Path, content: &[u8], is_current: impl FnOnce() -> bool) -> io::Result<bool> {
     let target = real_target(path)?;
     let folder = target
         .parent()
