@@ -7,6 +7,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::keeper::{Keeper, Request};
 use crate::output::ChildOutput;
+use crate::report::SandboxReport;
+use crate::sandbox::Sandbox;
 use crate::status::ExitStatus;
 
 /// How long killed processes may take to disappear before [`Child::kill_all`] returns all the same: only a process that
@@ -20,6 +22,7 @@ pub struct Child {
     output: Option<ChildOutput>,
     error_output: Option<ChildOutput>,
     stdin: Option<ChildStdin>,
+    sandbox: Option<Sandbox>,
 }
 
 impl Child {
@@ -32,12 +35,14 @@ impl Child {
         output: ChildOutput,
         error_output: Option<ChildOutput>,
         stdin: Option<ChildStdin>,
+        sandbox: Option<Sandbox>,
     ) -> Self {
         Self {
             keeper,
             output: Some(output),
             error_output,
             stdin,
+            sandbox,
         }
     }
 
@@ -69,6 +74,22 @@ impl Child {
     /// How the program ended, if it has.
     pub fn status(&self) -> Option<ExitStatus> {
         self.keeper.state().main
+    }
+
+    /// What confines it; `None` without a sandbox.
+    pub fn sandbox_report(&self) -> Option<&SandboxReport> {
+        self.sandbox.as_ref().map(Sandbox::report)
+    }
+
+    /// Whether, by the time the program ended, the kernel had killed processes of the child because all together used more
+    /// memory than [`crate::Limits::memory_bytes`]. Known only where the report has [`crate::Layer::CgroupMemory`].
+    pub fn was_out_of_memory(&self) -> bool {
+        self.keeper.state().out_of_memory
+    }
+
+    /// Interrupts the program itself, as Ctrl-C would; its descendants get no signal. Does nothing once it has ended.
+    pub fn interrupt(&self) {
+        self.keeper.request(Request::Interrupt);
     }
 
     /// Whether descendants are left after the program's own end. False while the program runs.
@@ -112,6 +133,7 @@ impl Child {
             output,
             error_output,
             stdin: _,
+            sandbox: _,
         } = self;
         tokio::spawn(async move {
             let drain = async {

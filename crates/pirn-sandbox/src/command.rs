@@ -2,15 +2,22 @@
 
 use std::ffi::{OsStr, OsString};
 use std::io;
+#[cfg(unix)]
+use std::path::Path;
 use std::path::PathBuf;
 use std::process::Stdio;
+#[cfg(unix)]
+use std::{os::fd::OwnedFd, sync::Arc};
 
 use tokio::io::AsyncWriteExt as _;
 
 use crate::child::Child;
 use crate::error::Error;
 use crate::keeper::Keeper;
+#[cfg(unix)]
+use crate::keeper::{Start, StartError};
 use crate::output::ChildOutput;
+use crate::sandbox::Sandbox;
 
 /// What a child reads from its standard input.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -43,7 +50,14 @@ pub struct Command {
     environment: Vec<(OsString, OsString)>,
     stdin: Stdin,
     output: OutputMode,
+    sandbox: Option<Sandbox>,
+    #[cfg(unix)]
+    descriptors: Vec<Arc<OwnedFd>>,
 }
+
+/// How many descriptors [`Command::descriptor`] can pass: each needs a place that is ready before the child is.
+#[cfg(unix)]
+pub(crate) const DESCRIPTORS_MAX: usize = 16;
 
 impl Command {
     /// A command without arguments, with an empty environment, in the present directory, reading nothing. A program without
@@ -56,6 +70,9 @@ impl Command {
             environment: Vec::new(),
             stdin: Stdin::Null,
             output: OutputMode::Merged,
+            sandbox: None,
+            #[cfg(unix)]
+            descriptors: Vec::new(),
         }
     }
 
@@ -73,7 +90,7 @@ impl Command {
         self
     }
 
-    /// Sets the working directory.
+    /// Sets the working directory. A relative one is relative to ours, and in a sandbox to its working folder.
     #[must_use]
     pub fn current_dir(mut self, directory: impl Into<PathBuf>) -> Self {
         self.directory = Some(directory.into());
@@ -108,6 +125,22 @@ impl Command {
         self
     }
 
+    /// Passes a descriptor to the child, which finds it as number 3; the next ones as 4, 5 and so on. At most 16. Only on
+    /// Linux; on other Unix systems such a command does not start.
+    #[cfg(unix)]
+    #[must_use]
+    pub fn descriptor(mut self, descriptor: OwnedFd) -> Self {
+        self.descriptors.push(Arc::new(descriptor));
+        self
+    }
+
+    /// Confines the child and everything it starts. It starts in the sandbox's working folder unless another directory is set.
+    #[must_use]
+    pub fn sandbox(mut self, sandbox: &Sandbox) -> Self {
+        self.sandbox = Some(sandbox.clone());
+        self
+    }
+
     /// The program as given.
     pub fn program(&self) -> &OsStr {
         &self.program
@@ -115,12 +148,73 @@ impl Command {
 
     /// Starts the command. Must be called inside a tokio runtime with I/O and time enabled.
     pub fn spawn(self) -> Result<Child, Error> {
-        let Self {
-            program, directory, ..
-        } = &self;
-        let (program, directory) = (program.clone(), directory.clone());
-        self.spawn_inner()
-            .map_err(|source| Error::starting(&program, directory.as_ref(), source))
+        let program = self.program.clone();
+        let directory = self.directory_outside();
+        #[cfg(not(unix))]
+        {
+            let source = io::Error::new(
+                io::ErrorKind::Unsupported,
+                "supervised children need a Unix system",
+            );
+            Err(Error::starting(&program, directory.as_ref(), source))
+        }
+        #[cfg(unix)]
+        {
+            let is_confined = self.is_confined();
+            self.spawn_inner().map_err(|error| match error {
+                StartError::Explained(error) => error,
+                StartError::System(source) => {
+                    let is_hidden = is_confined
+                        && source.kind() == io::ErrorKind::NotFound
+                        && Path::new(&program).is_absolute()
+                        && Path::new(&program).exists()
+                        && directory.as_deref().is_none_or(Path::is_dir);
+                    if is_hidden {
+                        Error::hidden_program(&program, source)
+                    } else {
+                        Error::starting(&program, directory.as_ref(), source)
+                    }
+                }
+            })
+        }
+    }
+
+    /// The directory, which for a confined child is relative to the working folder.
+    fn directory_outside(&self) -> Option<PathBuf> {
+        let directory = self.directory.as_ref()?;
+        Some(match &self.sandbox {
+            Some(sandbox) => sandbox.policy().working_folder.join(directory),
+            None => directory.clone(),
+        })
+    }
+
+    /// Whether the child sees another file system than we do.
+    #[cfg(target_os = "linux")]
+    fn is_confined(&self) -> bool {
+        self.sandbox
+            .as_ref()
+            .is_some_and(|sandbox| sandbox.confined().is_some())
+    }
+
+    /// Whether the child sees another file system than we do.
+    #[cfg(all(unix, not(target_os = "linux")))]
+    fn is_confined(&self) -> bool {
+        false
+    }
+
+    /// The program and its arguments as they are started.
+    #[cfg(target_os = "macos")]
+    fn wrapped(&self) -> (OsString, Vec<OsString>) {
+        match self.sandbox.as_ref().and_then(Sandbox::confined) {
+            Some(confined) => confined.wrap(&self.program, &self.arguments),
+            None => (self.program.clone(), self.arguments.clone()),
+        }
+    }
+
+    /// The program and its arguments as they are started.
+    #[cfg(all(unix, not(target_os = "macos")))]
+    fn wrapped(&self) -> (&OsStr, &[OsString]) {
+        (&self.program, &self.arguments)
     }
 
     /// Starts the program as the user's own: it is not supervised, neither reads nor writes anything of ours, and goes on when
@@ -152,23 +246,29 @@ impl Command {
         }
     }
 
-    #[cfg(not(unix))]
-    fn spawn_inner(self) -> io::Result<Child> {
-        Err(io::Error::new(
-            io::ErrorKind::Unsupported,
-            "supervised children need a Unix system",
-        ))
-    }
-
     #[cfg(unix)]
-    fn spawn_inner(self) -> io::Result<Child> {
+    fn spawn_inner(self) -> Result<Child, StartError> {
+        if self.descriptors.len() > DESCRIPTORS_MAX {
+            let message = format!("At most {DESCRIPTORS_MAX} descriptors can be passed");
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, message).into());
+        }
         let (reader, writer) = io::pipe()?;
-        let mut command = tokio::process::Command::new(&self.program);
+        let is_confined = self.is_confined();
+        let (program, arguments) = self.wrapped();
+        let mut command = tokio::process::Command::new(program);
         command
-            .args(&self.arguments)
+            .args(arguments)
             .env_clear()
             .envs(self.environment.iter().map(|(n, v)| (n, v)));
-        if let Some(directory) = &self.directory {
+        #[cfg(any(target_os = "linux", target_os = "macos"))]
+        if let Some(confined) = self.sandbox.as_ref().and_then(Sandbox::confined) {
+            command.envs(confined.environment());
+        }
+        let directory = self.directory_outside();
+        // A confined child goes there when it is inside.
+        if let Some(directory) = &directory
+            && !is_confined
+        {
             command.current_dir(directory);
         }
         let errors = match self.output {
@@ -191,7 +291,12 @@ impl Command {
         command.stdin(stdin);
         let output = ChildOutput::new(reader)?;
         // Takes the command, and with it our copies of the writing ends: the output must end when the child's copies close.
-        let (keeper, mut stdin) = Keeper::spawn(command)?;
+        let (keeper, mut stdin) = Keeper::spawn(Start {
+            command,
+            descriptors: self.descriptors,
+            sandbox: self.sandbox.clone(),
+            directory,
+        })?;
         if let Some(bytes) = bytes
             && let Some(mut pipe) = stdin.take()
         {
@@ -201,6 +306,6 @@ impl Command {
                 let _unread = pipe.write_all(&bytes).await;
             });
         }
-        Ok(Child::new(keeper, output, errors, stdin))
+        Ok(Child::new(keeper, output, errors, stdin, self.sandbox))
     }
 }

@@ -16,6 +16,8 @@ pub enum ErrorKind {
     PermissionDenied,
     /// This system has no way to start children under supervision.
     Unsupported,
+    /// The confinement that the policy requires cannot be had.
+    Confinement,
     /// Any other failure of the operating system.
     System,
 }
@@ -66,6 +68,47 @@ impl Error {
         Self {
             kind,
             message,
+            source: Some(source),
+        }
+    }
+
+    /// A confinement that cannot be had; `message` says why and what to do.
+    pub(crate) fn confinement(message: String) -> Self {
+        Self {
+            kind: ErrorKind::Confinement,
+            message,
+            source: None,
+        }
+    }
+
+    /// A confinement that the operating system could not prepare.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn preparing(source: &io::Error) -> Self {
+        Self::confinement(format!("A sandbox cannot be prepared: {source}"))
+    }
+
+    /// A directory that exists but cannot be entered from inside a sandbox.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn outside_sandbox(directory: &Path) -> Self {
+        Self {
+            kind: ErrorKind::WorkingDirectory,
+            message: format!(
+                "Working directory cannot be entered inside the sandbox: {}",
+                directory.display()
+            ),
+            source: None,
+        }
+    }
+
+    /// A program that exists, but not inside its sandbox.
+    #[cfg(unix)]
+    pub(crate) fn hidden_program(program: &OsStr, source: io::Error) -> Self {
+        Self {
+            kind: ErrorKind::ProgramNotFound,
+            message: format!(
+                "Program is not visible inside the sandbox: {}",
+                program.display()
+            ),
             source: Some(source),
         }
     }

@@ -1,5 +1,12 @@
 //! Who keeps a child's processes together: the seam between operating systems.
 
+#[cfg(unix)]
+use std::{io, os::fd::OwnedFd, path::PathBuf, sync::Arc};
+
+#[cfg(unix)]
+use crate::error::Error;
+#[cfg(unix)]
+use crate::sandbox::Sandbox;
 use crate::status::ExitStatus;
 
 #[cfg(target_os = "linux")]
@@ -21,13 +28,56 @@ pub(crate) struct State {
     pub(crate) main: Option<ExitStatus>,
     /// Whether the program and every descendant are gone.
     pub(crate) all_gone: bool,
+    /// Whether processes were killed because all together used more memory than they may.
+    pub(crate) out_of_memory: bool,
 }
 
-/// What a keeper can be asked to do to every process it keeps.
+/// What a keeper starts.
+#[cfg(unix)]
+#[derive(Debug)]
+pub(crate) struct Start {
+    /// The program, without its directory where it is confined.
+    pub(crate) command: tokio::process::Command,
+    /// Become its descriptors 3, 4, ….
+    pub(crate) descriptors: Vec<Arc<OwnedFd>>,
+    /// What confines it.
+    pub(crate) sandbox: Option<Sandbox>,
+    /// Where a confined program starts.
+    #[cfg_attr(
+        not(target_os = "linux"),
+        expect(dead_code, reason = "children are not confined there yet")
+    )]
+    pub(crate) directory: Option<PathBuf>,
+}
+
+/// Why it did not start.
+#[cfg(unix)]
+#[derive(Debug)]
+pub(crate) enum StartError {
+    /// The operating system says so, about the program or its directory.
+    System(io::Error),
+    /// Everything is said.
+    #[cfg_attr(
+        not(target_os = "linux"),
+        expect(dead_code, reason = "children are not confined there yet")
+    )]
+    Explained(Error),
+}
+
+#[cfg(unix)]
+impl From<io::Error> for StartError {
+    fn from(source: io::Error) -> Self {
+        Self::System(source)
+    }
+}
+
+/// What a keeper can be asked to do to the processes it keeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Request {
     /// Ask them to end.
     Terminate,
     /// End them.
     Kill,
+    /// Interrupt the program itself, as Ctrl-C would.
+    Interrupt,
 }

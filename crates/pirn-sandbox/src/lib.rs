@@ -8,6 +8,10 @@
 //! lifeline to the owner closes. On other Unix systems the child's process group is killed, so a process that leaves the
 //! group escapes. On Windows [`Command::spawn`] reports [`ErrorKind::Unsupported`].
 //!
+//! A [`Sandbox`] confines children: it is prepared once from a [`SandboxPolicy`] and given to [`Command::sandbox`]. On Linux a
+//! child gets namespaces, a file system in which only chosen places are writable, Landlock rules, a filter on system calls,
+//! and limits; [`Sandbox::report`] says what of that this machine can give, and [`levels_here`] why the rest is missing.
+//!
 //! This crate does not decide what may run, reads no environment and keeps no output: reading is the caller's, with its own
 //! limits.
 //!
@@ -26,11 +30,29 @@
 //! # #[cfg(not(unix))] fn main() {}
 //! ```
 
+#[cfg(target_os = "linux")]
+mod cgroup;
 mod child;
 mod command;
 mod error;
+mod explain;
+#[cfg(target_os = "linux")]
+mod filter;
+// Windows cannot start children yet; the bounds are ready for when it can.
+#[cfg(test)]
+mod job;
 mod keeper;
+mod mode;
+mod network;
 mod output;
+mod paths;
+mod policy;
+mod report;
+#[cfg(target_os = "linux")]
+mod rules;
+mod sandbox;
+#[cfg(any(test, target_os = "macos"))]
+mod seatbelt;
 mod status;
 #[cfg(unix)]
 mod sys;
@@ -38,5 +60,20 @@ mod sys;
 pub use child::{Child, KILL_WAIT};
 pub use command::{Command, OutputMode, Stdin};
 pub use error::{Error, ErrorKind};
+pub use explain::{Denial, DenialSubject, Evidence, SandboxFacts, explain};
+pub use mode::NetworkMode;
+#[cfg(any(test, feature = "fuzzing"))]
+pub use network::fuzz_proxy;
+pub use network::{
+    AddressKind, AlwaysSink, DecisionSink, HostRule, HostRuleError, NetworkAnswer, NetworkAsker,
+    NetworkDecision, NetworkFuture, NetworkOptions, NetworkProxy, NetworkReason, NetworkRules,
+    NetworkUplink, NetworkVerdict, SystemUplink,
+};
 pub use output::{Captured, ChildOutput};
+pub use paths::{FileRefusal, FileRules};
+pub use policy::{
+    Level, LevelChoice, Limits, Network, Profile, Readable, SandboxPolicy, UNREADABLE_DEFAULT,
+};
+pub use report::{Layer, MissingLayer, SandboxReport};
+pub use sandbox::{Sandbox, levels_here};
 pub use status::ExitStatus;

@@ -62,6 +62,14 @@ impl ChildOutput {
     }
 }
 
+/// For looking at a moment whether something is there; reading is better done through [`AsyncRead`].
+#[cfg(unix)]
+impl std::os::fd::AsFd for ChildOutput {
+    fn as_fd(&self) -> std::os::fd::BorrowedFd<'_> {
+        self.source.as_fd()
+    }
+}
+
 impl AsyncRead for ChildOutput {
     fn poll_read(
         mut self: Pin<&mut Self>,

@@ -3,10 +3,11 @@
 use std::io;
 use std::time::Duration;
 
-use tokio::process::{ChildStdin, Command};
+use tokio::process::ChildStdin;
 use tokio::sync::watch;
 
-use super::{Request, State};
+use super::{Request, Start, StartError, State};
+use crate::sandbox::Sandbox;
 use crate::status::ExitStatus;
 use crate::sys::{self, GroupSignal};
 
@@ -21,7 +22,17 @@ pub(crate) struct Keeper {
 }
 
 impl Keeper {
-    pub(crate) fn spawn(mut command: Command) -> io::Result<(Self, Option<ChildStdin>)> {
+    pub(crate) fn spawn(start: Start) -> Result<(Self, Option<ChildStdin>), StartError> {
+        let Start {
+            mut command,
+            descriptors,
+            sandbox,
+            ..
+        } = start;
+        if !descriptors.is_empty() {
+            let message = "descriptors can only be passed on Linux";
+            return Err(io::Error::new(io::ErrorKind::Unsupported, message).into());
+        }
         let mut child = command.process_group(0).spawn()?;
         drop(command);
         let stdin = child.stdin.take();
@@ -46,6 +57,8 @@ impl Keeper {
                 tokio::time::sleep(GROUP_POLL).await;
             }
             sender.send_modify(|state| state.all_gone = true);
+            // Its folder is there for as long as somebody uses it.
+            drop::<Option<Sandbox>>(sandbox);
         });
         Ok((Self { group, state }, stdin))
     }
@@ -61,6 +74,7 @@ impl Keeper {
                 match request {
                     Request::Terminate => GroupSignal::Terminate,
                     Request::Kill => GroupSignal::Kill,
+                    Request::Interrupt => GroupSignal::Interrupt,
                 },
             );
         }

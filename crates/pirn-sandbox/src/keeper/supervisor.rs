@@ -1,16 +1,20 @@
 //! Linux: a supervisor process between us and the child, see [`crate::sys`].
 
+use std::fs::File;
 use std::io::{self, Write as _};
-use std::net::Shutdown;
+use std::net::{Shutdown, TcpListener};
+use std::os::fd::{AsRawFd as _, RawFd};
 use std::os::unix::net::UnixStream;
 
 use tokio::io::AsyncReadExt as _;
-use tokio::process::{ChildStdin, Command};
+use tokio::process::ChildStdin;
 use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
 
-use super::{Request, State};
+use super::{Request, Start, StartError, State};
+use crate::sandbox::{Sandbox, explain_failure};
 use crate::status::ExitStatus;
-use crate::sys::{self, Report, SupervisorOrder};
+use crate::sys::{self, Launch, MESSAGE_BYTES, Message, Purpose, SupervisorOrder};
 
 /// Our end of the lifeline. Dropping it closes the lifeline, and the supervisor then kills everything.
 #[derive(Debug)]
@@ -22,16 +26,64 @@ pub(crate) struct Keeper {
 }
 
 impl Keeper {
-    pub(crate) fn spawn(mut command: Command) -> io::Result<(Self, Option<ChildStdin>)> {
-        let lifeline = sys::attach_supervisor(&mut command)?;
+    pub(crate) fn spawn(start: Start) -> Result<(Self, Option<ChildStdin>), StartError> {
+        let Start {
+            mut command,
+            descriptors,
+            sandbox,
+            directory,
+        } = start;
+        let reserved = reserve_numbers(descriptors.len())?;
+        let confined = sandbox
+            .as_ref()
+            .and_then(|sandbox| Some((sandbox, sandbox.confined()?)));
+        let launch = match confined {
+            Some((sandbox, confined)) => confined.launch(
+                sandbox.policy(),
+                directory.as_deref(),
+                descriptors,
+                Purpose::Run,
+            )?,
+            None => Launch {
+                descriptors,
+                confinement: None,
+                purpose: Purpose::Run,
+            },
+        };
+        let steps = launch.mounts();
+        let lifeline = sys::attach_supervisor(&mut command, launch)?;
         let reports = tokio::net::UnixStream::from_std(lifeline.try_clone()?)?;
-        let mut supervisor = command.spawn()?;
+        let started = command.spawn();
         // Also drops our copies of the child's pipes and of the supervisor's end of the lifeline.
         drop(command);
+        drop(reserved);
+        let mut supervisor = match started {
+            Ok(supervisor) => supervisor,
+            Err(source) => {
+                while let Some((message, _listener)) = sys::receive(&lifeline) {
+                    if let Message::Failed(failure) = message {
+                        return Err(explain_failure(
+                            failure,
+                            steps.as_deref(),
+                            directory.as_deref(),
+                            source,
+                        ));
+                    }
+                }
+                return Err(StartError::System(source));
+            }
+        };
+        let gone = CancellationToken::new();
+        if let Some(proxy) = confined.and_then(|(_, confined)| confined.proxy())
+            && let Some((Message::Listener, Some(listener))) = sys::receive(&lifeline)
+        {
+            proxy.serve(TcpListener::from(listener), gone.clone())?;
+        }
         let stdin = supervisor.stdin.take();
         let (sender, state) = watch::channel(State::default());
         // Ends with the supervisor, which ends at the latest when the lifeline closes.
         tokio::spawn(async move {
+            let _gone = gone.drop_guard();
             follow(reports, &sender).await;
             // Only collects the exit status, so that no zombie is left.
             let _status = supervisor.wait().await;
@@ -39,6 +91,8 @@ impl Keeper {
                 state.main.get_or_insert(ExitStatus::Lost);
                 state.all_gone = true;
             });
+            // Its folders are there for as long as somebody uses them.
+            drop::<Option<Sandbox>>(sandbox);
         });
         Ok((Self { lifeline, state }, stdin))
     }
@@ -51,6 +105,7 @@ impl Keeper {
         let order = match request {
             Request::Terminate => SupervisorOrder::Terminate,
             Request::Kill => SupervisorOrder::Kill,
+            Request::Interrupt => SupervisorOrder::Interrupt,
         };
         // Fails only when the supervisor is gone, and then everything is.
         let _gone = (&self.lifeline).write(&[order as u8]);
@@ -82,12 +137,33 @@ impl Drop for Keeper {
 
 /// Copies the supervisor's reports into the state, to the end.
 async fn follow(mut lifeline: tokio::net::UnixStream, sender: &watch::Sender<State>) {
-    let mut frame = [0; Report::BYTES];
+    let mut frame = [0; MESSAGE_BYTES];
     while lifeline.read_exact(&mut frame).await.is_ok() {
-        let report = Report::decode(frame);
+        let Some(Message::Ended(report)) = Message::decode(frame) else {
+            continue;
+        };
         sender.send_modify(|state| {
             state.main = Some(ExitStatus::from_wait_status(report.wait_status));
             state.all_gone = !report.others_left;
+            state.out_of_memory = report.out_of_memory;
         });
+    }
+}
+
+/// Occupies the numbers that the child's descriptors are to have, so that the pipe by which the standard library learns of exec
+/// gets a higher one: it would be overwritten. Only another thread that closes such a number in this very moment could bring
+/// that about, and then a failed exec would look like a program that ended at once.
+fn reserve_numbers(count: usize) -> io::Result<Vec<File>> {
+    let mut reserved = Vec::new();
+    if count == 0 {
+        return Ok(reserved);
+    }
+    let end = RawFd::try_from(count).map_or(RawFd::MAX, |count| count + 3);
+    loop {
+        let file = File::open("/dev/null")?;
+        if file.as_raw_fd() >= end {
+            return Ok(reserved);
+        }
+        reserved.push(file);
     }
 }

@@ -7,6 +7,8 @@ pub(crate) enum GroupSignal {
     Terminate,
     /// Ends.
     Kill,
+    /// Interrupts, as Ctrl-C would.
+    Interrupt,
 }
 
 /// Sends a signal to every process of the group. Does nothing when there is none.
@@ -14,6 +16,7 @@ pub(crate) fn signal_group(group: i32, signal: GroupSignal) {
     let number = match signal {
         GroupSignal::Terminate => libc::SIGTERM,
         GroupSignal::Kill => libc::SIGKILL,
+        GroupSignal::Interrupt => libc::SIGINT,
     };
     // Groups 0 and 1 would mean our own group and everybody.
     if group > 1 {

@@ -1,6 +1,14 @@
 //! Tests with real processes.
 #![allow(clippy::unwrap_used, clippy::format_collect, reason = "tests")]
 
+#[cfg(target_os = "linux")]
+mod confined;
+#[cfg(target_os = "linux")]
+mod explained;
+#[cfg(target_os = "linux")]
+mod proxied;
+#[cfg(unix)]
+mod proxy;
 #[cfg(unix)]
 mod running;
 #[cfg(unix)]

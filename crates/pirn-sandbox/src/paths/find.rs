@@ -1,0 +1,76 @@
+//! The one walk through what may be written: git folders and names that must not be read.
+
+use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
+
+use super::pattern::Pattern;
+
+/// How many entries one walk looks at: about 0.1 seconds with a warm cache. What lies near the top comes first.
+const ENTRIES_MAX: usize = 100_000;
+/// How deep it goes.
+const DEPTH_MAX: usize = 16;
+/// Folders that hold other people's files by the thousand, and no credentials of ours.
+const SKIPPED: &[&str] = &["node_modules", "target"];
+
+/// What a walk found.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Found {
+    /// Everything named `.git`, whether folder or file.
+    pub(super) git: Vec<PathBuf>,
+    /// What matches a pattern for any depth; nothing below a match.
+    pub(super) matches: Vec<PathBuf>,
+    /// Whether something was not looked at.
+    pub(super) cut_short: bool,
+}
+
+/// Walks through folders without following links, the shallow ones first.
+pub(super) fn find(roots: &[PathBuf], patterns: &[Pattern]) -> Found {
+    find_within(roots, patterns, ENTRIES_MAX, DEPTH_MAX)
+}
+
+pub(super) fn find_within(
+    roots: &[PathBuf],
+    patterns: &[Pattern],
+    entries_max: usize,
+    depth_max: usize,
+) -> Found {
+    let mut found = Found::default();
+    let mut folders: VecDeque<(PathBuf, usize)> =
+        roots.iter().map(|root| (root.clone(), 0)).collect();
+    let mut entries_left = entries_max;
+    while let Some((folder, depth)) = folders.pop_front() {
+        let Ok(entries) = folder.read_dir() else {
+            continue;
+        };
+        for entry in entries.flatten() {
+            if entries_left == 0 {
+                found.cut_short = true;
+                return found;
+            }
+            entries_left -= 1;
+            let path = entry.path();
+            if patterns.iter().any(|pattern| pattern.matches_end(&path)) {
+                found.matches.push(path);
+                continue;
+            }
+            if entry.file_name() == ".git" {
+                found.git.push(path);
+                continue;
+            }
+            if !entry.file_type().is_ok_and(|kind| kind.is_dir()) || is_skipped(&path) {
+                continue;
+            }
+            if depth < depth_max {
+                folders.push_back((path, depth + 1));
+            } else {
+                found.cut_short = true;
+            }
+        }
+    }
+    found
+}
+
+fn is_skipped(path: &Path) -> bool {
+    path.file_name()
+        .is_some_and(|name| SKIPPED.iter().any(|skipped| name == *skipped))
+}

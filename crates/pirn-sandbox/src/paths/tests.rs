@@ -1,0 +1,473 @@
+//! Paths of policies over folders made for the purpose.
+
+use std::collections::BTreeSet;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use super::find::{Found, find_within};
+use super::pattern::{Pattern, name_matches};
+use super::{PathCache, Paths, PlaceholderKind};
+use crate::policy::{Profile, Readable, SandboxPolicy};
+
+/// A folder that is gone after the test.
+struct Tree {
+    _folder: tempfile::TempDir,
+    root: PathBuf,
+}
+
+impl Tree {
+    /// Creates entries: `folder/`, `file`, `file=content` and `link->target`. `ROOT` stands for the tree's own path.
+    fn new(entries: &[&str]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        for entry in entries {
+            let entry = entry.replace("ROOT", root.to_str().unwrap());
+            let (path, rest) = entry
+                .split_once("->")
+                .or_else(|| entry.split_once('='))
+                .unwrap_or((&entry, ""));
+            let at = root.join(path);
+            std::fs::create_dir_all(at.parent().unwrap()).unwrap();
+            if entry.contains("->") {
+                symlink(rest, at).unwrap();
+            } else if path.ends_with('/') {
+                std::fs::create_dir_all(at).unwrap();
+            } else {
+                std::fs::write(at, rest).unwrap();
+            }
+        }
+        Self {
+            _folder: folder,
+            root,
+        }
+    }
+
+    fn policy(&self) -> SandboxPolicy {
+        let mut policy = SandboxPolicy::new(self.root.join("work"), "/tmp");
+        policy.home = Some(self.root.join("home"));
+        // Not the system's: those depend on the machine and the user.
+        policy
+            .unreadable
+            .retain(|place| !place.starts_with("/etc/"));
+        policy
+    }
+
+    /// Paths below the tree, by their names in it.
+    fn named<'path>(&self, paths: impl IntoIterator<Item = &'path PathBuf>) -> BTreeSet<String> {
+        paths
+            .into_iter()
+            .map(|path| {
+                path.strip_prefix(&self.root)
+                    .unwrap_or(path)
+                    .display()
+                    .to_string()
+            })
+            .collect()
+    }
+}
+
+fn set(names: &[&str]) -> BTreeSet<String> {
+    names.iter().map(ToString::to_string).collect()
+}
+
+/// An ordinary git folder.
+fn git(at: &str) -> Vec<String> {
+    ["HEAD", "config", "hooks/", "objects/", "refs/"]
+        .iter()
+        .map(|name| format!("{at}/{name}"))
+        .collect()
+}
+
+fn tree_with_git(at: &[&str], others: &[&str]) -> Tree {
+    let mut entries: Vec<String> = at.iter().flat_map(|at| git(at)).collect();
+    entries.extend(others.iter().map(ToString::to_string));
+    let entries: Vec<&str> = entries.iter().map(String::as_str).collect();
+    Tree::new(&entries)
+}
+
+#[test]
+fn names_match_wildcards() {
+    for (pattern, name, expected) in [
+        (".env*", ".env", true),
+        (".env*", ".env.local", true),
+        (".env*", "x.env", false),
+        ("*.pem", "key.pem", true),
+        ("*.pem", "key.pem.txt", false),
+        ("a*b*c", "aXbXbYc", true),
+        ("a*b*c", "aXbXbY", false),
+        ("?", "x", true),
+        ("?", "", false),
+        ("a?c", "abc", true),
+        ("*", "", true),
+        ("**a", "bba", true),
+        ("", "", true),
+        ("", "a", false),
+        ("a*", "", false),
+    ] {
+        assert_eq!(
+            name_matches(pattern.as_bytes(), name.as_bytes()),
+            expected,
+            "{pattern} {name}"
+        );
+    }
+}
+
+#[test]
+fn a_name_without_end_is_matched_in_bounded_time() {
+    let name = vec![b'a'; 255];
+    assert!(!name_matches(b"*a*a*a*a*a*a*a*a*b", &name));
+}
+
+#[test]
+fn patterns_are_parsed() {
+    let parse = |text| Pattern::parse(text, Path::new("/w"), Some(Path::new("/h")));
+    let at = |path: &str| Some(Pattern::At(path.into()));
+    assert_eq!(parse("~/.ssh"), at("/h/.ssh"));
+    assert_eq!(parse("~/.ssh/"), at("/h/.ssh"));
+    assert_eq!(parse("/etc/shadow"), at("/etc/shadow"));
+    assert_eq!(parse("secret/key"), at("/w/secret/key"));
+    assert_eq!(parse(""), None);
+    assert_eq!(parse("**/"), None);
+    assert_eq!(Pattern::parse("~/x", Path::new("/w"), None), None);
+    let nested = parse("**/secrets/*.pem").unwrap();
+    assert!(nested.matches_end(Path::new("/w/a/secrets/b.pem")));
+    assert!(!nested.matches_end(Path::new("/w/secrets/a/b.pem")));
+}
+
+#[test]
+fn write_roots_are_resolved_and_merged() {
+    let tree = Tree::new(&[
+        "real/inner/",
+        "work->real",
+        "other/a/",
+        "file.txt",
+        "linked->other/a",
+        "home/",
+    ]);
+    let mut policy = tree.policy();
+    policy.write_roots = ["real/inner", "other/a", "linked", "file.txt", "missing"]
+        .map(|name| tree.root.join(name))
+        .to_vec();
+    policy
+        .write_roots
+        .extend(["/", "/proc/self", "/dev"].map(PathBuf::from));
+    let paths = Paths::of(&policy);
+    assert_eq!(paths.working_folder, tree.root.join("real"));
+    assert_eq!(
+        tree.named(&paths.write_roots),
+        set(&["file.txt", "other/a", "real"])
+    );
+    assert_eq!(paths.refused_roots.len(), 3, "{:?}", paths.refused_roots);
+}
+
+#[test]
+fn reading_only_means_no_write_roots() {
+    let tree = tree_with_git(&["work/.git"], &["work/.env=x", "home/"]);
+    let mut policy = tree.policy();
+    policy.profile = Profile::ReadOnly;
+    policy.write_roots = vec![tree.root.join("home")];
+    let paths = Paths::of(&policy);
+    assert_eq!(paths.write_roots, Vec::<PathBuf>::new());
+    assert_eq!(paths.protected, Vec::<PathBuf>::new());
+    assert_eq!(paths.placeholders, Vec::new());
+    assert_eq!(
+        tree.named(paths.unreadable.iter().map(|place| &place.path)),
+        set(&["work/.env"])
+    );
+}
+
+#[test]
+fn git_folders_are_protected_at_any_depth() {
+    let tree = tree_with_git(
+        &["work/.git", "work/deep/er/.git", "work/.git/modules/lib/a"],
+        &[
+            "work/node_modules/x/.git/HEAD",
+            "work/.git/worktrees/side/commondir=../..",
+            "work/empty/.git/",
+            "home/",
+        ],
+    );
+    std::fs::remove_dir(tree.root.join("work/deep/er/.git/hooks")).unwrap();
+    let paths = Paths::of(&tree.policy());
+    assert_eq!(
+        tree.named(&paths.protected),
+        set(&[
+            "work/.git/commondir",
+            "work/.git/config",
+            "work/.git/hooks",
+            "work/.git/modules/lib/a/commondir",
+            "work/.git/modules/lib/a/config",
+            "work/.git/modules/lib/a/hooks",
+            "work/.git/worktrees/side/commondir",
+            "work/.pirn",
+            "work/deep/er/.git/commondir",
+            "work/deep/er/.git/config",
+            "work/deep/er/.git/hooks",
+        ])
+    );
+    assert_eq!(
+        tree.named(&paths.pinned),
+        set(&[
+            "work/.git",
+            "work/.git/modules",
+            "work/.git/modules/lib",
+            "work/.git/modules/lib/a",
+            "work/.git/worktrees",
+            "work/.git/worktrees/side",
+            "work/deep",
+            "work/deep/er",
+            "work/deep/er/.git",
+        ])
+    );
+    assert_eq!(
+        tree.named(paths.placeholders.iter().map(|place| &place.path)),
+        set(&[
+            "work/.git/commondir",
+            "work/.git/modules/lib/a/commondir",
+            "work/.pirn",
+            "work/deep/er/.git/commondir",
+            "work/deep/er/.git/hooks",
+        ])
+    );
+    assert_eq!(paths.protected_gaps, Vec::<String>::new());
+    // Parents come before what lies in them.
+    for (index, folder) in paths.pinned.iter().enumerate() {
+        assert!(!paths.pinned[..index].iter().any(|p| p.starts_with(folder)));
+    }
+}
+
+#[test]
+fn links_to_git_folders_are_a_gap() {
+    let tree = tree_with_git(&["work/real"], &["work/.git->real", "home/"]);
+    let paths = Paths::of(&tree.policy());
+    assert!(tree.named(&paths.protected).contains("work/real/hooks"));
+    assert_eq!(paths.protected_gaps.len(), 1);
+}
+
+/// The folder of a repository becomes writable for a worktree of it, and only if it says so itself.
+#[test]
+fn worktrees_lead_to_their_repository() {
+    let entries = |back: &str, common: &str| {
+        tree_with_git(
+            &["main/.git"],
+            &[
+                "work/.git=gitdir: ROOT/main/.git/worktrees/side",
+                &format!("main/.git/worktrees/side/gitdir={back}"),
+                &format!("main/.git/worktrees/side/commondir={common}"),
+                "home/",
+            ],
+        )
+    };
+    let tree = entries("ROOT/work/.git\n", "../..\n");
+    let paths = Paths::of(&tree.policy());
+    assert_eq!(tree.named(&paths.write_roots), set(&["main/.git", "work"]));
+    assert_eq!(
+        tree.named(&paths.protected),
+        set(&[
+            "main/.git/commondir",
+            "main/.git/config",
+            "main/.git/hooks",
+            "main/.git/worktrees/side/commondir",
+            "main/.git/worktrees/side/gitdir",
+            "work/.git",
+            "work/.pirn",
+        ])
+    );
+    for (back, common) in [
+        ("ROOT/elsewhere/.git", "../.."),
+        ("ROOT/work/.git", "ROOT/home"),
+        ("ROOT/work/.git", ".."),
+        ("", "../.."),
+    ] {
+        let tree = entries(back, common);
+        let paths = Paths::of(&tree.policy());
+        assert_eq!(
+            tree.named(&paths.write_roots),
+            set(&["work"]),
+            "{back} {common}"
+        );
+    }
+}
+
+/// A confined program can write both ends of the pointer when both lie in the working folder.
+#[test]
+fn a_forged_worktree_opens_nothing() {
+    let tree = tree_with_git(
+        &["home/secret"],
+        &[
+            "work/.git=gitdir: ROOT/work/forged/worktrees/a",
+            "work/forged/worktrees/a/gitdir=ROOT/work/.git",
+            "work/forged/worktrees/a/commondir=ROOT/home/secret",
+        ],
+    );
+    let paths = Paths::of(&tree.policy());
+    assert_eq!(tree.named(&paths.write_roots), set(&["work"]));
+}
+
+#[test]
+fn start_up_files_are_protected_where_the_home_folder_is_writable() {
+    let tree = Tree::new(&["home/.bashrc=x", "home/.profile=x", "home/work/"]);
+    let mut policy = tree.policy();
+    policy.working_folder = tree.root.join("home");
+    let paths = Paths::of(&policy);
+    let protected = tree.named(&paths.protected);
+    for name in [
+        ".bashrc",
+        ".profile",
+        ".zshrc",
+        ".config/fish",
+        ".gitconfig",
+        ".ssh",
+        ".pirn",
+    ] {
+        assert!(protected.contains(&format!("home/{name}")), "{name}");
+    }
+    let placeholders: Vec<(String, &PlaceholderKind)> = paths
+        .placeholders
+        .iter()
+        .map(|place| {
+            let name = place.path.strip_prefix(tree.root.join("home")).unwrap();
+            (name.display().to_string(), &place.kind)
+        })
+        .collect();
+    assert!(placeholders.contains(&(
+        ".bash_profile".to_owned(),
+        &PlaceholderKind::File(b". ~/.profile\n".to_vec())
+    )));
+    let position = |name: &str| placeholders.iter().position(|(found, _)| found == name);
+    assert!(position(".config").unwrap() < position(".config/fish").unwrap());
+    assert!(!placeholders.iter().any(|(name, _)| name == ".bashrc"));
+    assert_eq!(tree.named(&paths.pinned), set(&["home/.config"]));
+
+    policy.working_folder = tree.root.join("home/work");
+    let paths = Paths::of(&policy);
+    assert_eq!(tree.named(&paths.protected), set(&["home/work/.pirn"]));
+}
+
+#[test]
+fn what_is_named_outright_is_not_protected() {
+    let tree = tree_with_git(&["work/.git"], &["home/"]);
+    let mut policy = tree.policy();
+    policy.write_roots = vec![tree.root.join("work/.git/hooks")];
+    let paths = Paths::of(&policy);
+    assert_eq!(
+        tree.named(&paths.protected),
+        set(&["work/.git/commondir", "work/.git/config", "work/.pirn"])
+    );
+}
+
+#[test]
+fn unreadable_places_are_found() {
+    let tree = Tree::new(&[
+        "work/.env=x",
+        "work/sub/.env.local=x",
+        "work/sub/.envs/a=x",
+        "work/node_modules/.env=x",
+        "work/.env.system->/etc/passwd",
+        "work/.env.folder->ROOT/home",
+        "work/.env.linked->ROOT/elsewhere/secret",
+        "work/src/keys/a.pem=x",
+        "elsewhere/secret=x",
+        "home/.ssh/id=x",
+        "home/.config/one/token=x",
+        "home/.config/two/token=x",
+        "home/.netrc->ROOT/elsewhere/netrc",
+        "elsewhere/netrc=x",
+    ]);
+    let mut policy = tree.policy();
+    policy.unreadable.extend(
+        [
+            "~/.config/*/token",
+            "src/keys",
+            "/missing/file",
+            "**/keys/*.pem",
+        ]
+        .map(str::to_owned),
+    );
+    let paths = Paths::of(&policy);
+    let found: Vec<(BTreeSet<String>, bool)> = [true, false]
+        .map(|is_folder| {
+            let places = paths.unreadable.iter().filter(|p| p.is_folder == is_folder);
+            (tree.named(places.map(|place| &place.path)), is_folder)
+        })
+        .to_vec();
+    assert_eq!(
+        found,
+        [
+            (set(&["home/.ssh", "work/src/keys", "work/sub/.envs"]), true),
+            (
+                set(&[
+                    "elsewhere/netrc",
+                    "elsewhere/secret",
+                    "home/.config/one/token",
+                    "home/.config/two/token",
+                    "work/.env",
+                    "work/sub/.env.local",
+                ]),
+                false
+            ),
+        ]
+    );
+    assert_eq!(paths.unreadable_gaps, Vec::<String>::new());
+}
+
+#[test]
+fn work_inside_an_unreadable_place_is_a_gap() {
+    let tree = Tree::new(&["home/.kube/work/"]);
+    let mut policy = tree.policy();
+    policy.working_folder = tree.root.join("home/.kube/work");
+    let paths = Paths::of(&policy);
+    assert_eq!(paths.unreadable, Vec::new());
+    assert_eq!(paths.unreadable_gaps.len(), 1);
+}
+
+#[test]
+fn chosen_places_are_readable_by_name_and_target() {
+    let tree = Tree::new(&["work/", "home/data/", "chosen->home/data"]);
+    let mut policy = tree.policy();
+    policy.readable = Readable::Only(vec![tree.root.join("chosen"), "~/nothing".into()]);
+    let roots = Paths::of(&policy).read_roots.unwrap();
+    for path in ["/usr", "/etc/passwd"] {
+        assert!(roots.contains(&PathBuf::from(path)), "{path}");
+    }
+    assert!(!roots.contains(&PathBuf::from("/etc/shadow")));
+    let below: BTreeSet<String> = tree
+        .named(&roots)
+        .into_iter()
+        .filter(|name| !name.starts_with('/'))
+        .collect();
+    assert_eq!(below, set(&["chosen", "home/data", "work"]));
+    policy.readable = Readable::Everything;
+    assert_eq!(Paths::of(&policy).read_roots, None);
+}
+
+#[test]
+fn a_walk_is_bounded_and_says_so() {
+    let tree = Tree::new(&["a/b/c/.git/", "d/.git/", "e=1", "f=1", "loop->a"]);
+    let roots = [tree.root.clone()];
+    let names = |found: &Found| tree.named(&found.git);
+    let all = find_within(&roots, &[], 100, 10);
+    assert_eq!(names(&all), set(&["a/b/c/.git", "d/.git"]));
+    assert!(!all.cut_short);
+    let shallow = find_within(&roots, &[], 100, 1);
+    assert_eq!(names(&shallow), set(&["d/.git"]));
+    assert!(shallow.cut_short);
+    let few = find_within(&roots, &[], 3, 10);
+    assert_eq!(names(&few), set(&[]));
+    assert!(few.cut_short);
+}
+
+#[test]
+fn answers_are_kept_for_seconds() {
+    let tree = Tree::new(&["work/", "home/"]);
+    let policy = tree.policy();
+    let cache = PathCache::default();
+    let start = Instant::now();
+    let first = cache.get(&policy, start);
+    std::fs::write(tree.root.join("work/.env"), "x").unwrap();
+    let second = cache.get(&policy, start + Duration::from_secs(1));
+    assert_eq!(first, second);
+    let later = cache.get(&policy, start + Duration::from_secs(6));
+    assert_eq!(later.unreadable.len(), 1);
+}

@@ -1,0 +1,218 @@
+//! What confined children may do, as the caller states it.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::network::NetworkProxy;
+
+/// What children may write.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum Profile {
+    /// Everything the user may: no confinement at all.
+    Off,
+    /// Nothing but a private temporary folder.
+    ReadOnly,
+    /// The working folder, a private temporary folder and [`SandboxPolicy::write_roots`], except protected paths in them.
+    #[default]
+    WorkspaceWrite,
+}
+
+impl Profile {
+    /// All of them, weakest confinement first.
+    pub const ALL: [Self; 3] = [Self::Off, Self::WorkspaceWrite, Self::ReadOnly];
+
+    /// The name in settings and flags.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::ReadOnly => "read-only",
+            Self::WorkspaceWrite => "workspace-write",
+        }
+    }
+
+    /// Finds a profile by its name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL
+            .into_iter()
+            .find(|profile| profile.as_str() == name)
+    }
+}
+
+/// What children may reach over the network.
+#[derive(Debug, Clone, Default)]
+pub enum Network {
+    /// Nothing outside; inside, they have a loopback interface of their own where the machine can give them one.
+    Off,
+    /// What this proxy lets through, and nothing else. Where no private network can be made, nothing.
+    AllowList(NetworkProxy),
+    /// Everything.
+    #[default]
+    On,
+}
+
+impl Network {
+    /// The name in settings, flags and reports.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::AllowList(_) => "allow-list",
+            Self::On => "on",
+        }
+    }
+}
+
+/// How strong a confinement is. Later ones are stronger.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Level {
+    /// Landlock, seccomp and limits, without namespaces.
+    Lite,
+    /// Namespaces as well; the whole file system is there, read-only.
+    Full,
+    /// Namespaces and a root of its own that holds only what is readable, without other programs' sockets.
+    Min,
+}
+
+impl Level {
+    /// All of them, weakest first.
+    pub const ALL: [Self; 3] = [Self::Lite, Self::Full, Self::Min];
+
+    /// The name in settings and reports.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Lite => "lite",
+            Self::Full => "full",
+            Self::Min => "min",
+        }
+    }
+
+    /// Finds a level by its name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|level| level.as_str() == name)
+    }
+}
+
+/// Which level to use.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum LevelChoice {
+    /// The strongest this machine can give.
+    #[default]
+    Strongest,
+    /// The strongest one that is not above this.
+    AtMost(Level),
+}
+
+/// What is readable.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Readable {
+    /// Everything the user can read, but for [`SandboxPolicy::unreadable`], the places of other programs' sockets (`/run`) and
+    /// the shared temporary folder.
+    #[default]
+    Everything,
+    /// The system's programs and libraries, the working folder, the write roots and these.
+    Only(Vec<PathBuf>),
+}
+
+/// Bounds on what children use together. `None`: no bound but the machine's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Memory of all processes together, in bytes. Needs a cgroup.
+    pub memory_bytes: Option<u64>,
+    /// Processes and threads at once. Needs namespaces or a cgroup; for root, namespaces of Linux 6.14 or newer, and then it
+    /// bounds their numbers.
+    pub processes: Option<u64>,
+    /// The longest file, in bytes.
+    pub file_bytes: Option<u64>,
+    /// Open files of one process.
+    pub open_files: Option<u64>,
+    /// Processor time of one process.
+    pub cpu: Option<Duration>,
+}
+
+impl Default for Limits {
+    /// A bound on processes only: builds start many, a fork bomb starts more.
+    fn default() -> Self {
+        Self {
+            memory_bytes: None,
+            processes: Some(4_096),
+            file_bytes: None,
+            open_files: None,
+            cpu: None,
+        }
+    }
+}
+
+/// What confined children may do.
+#[derive(Debug, Clone)]
+pub struct SandboxPolicy {
+    /// What they may write.
+    pub profile: Profile,
+    /// What they may reach.
+    pub network: Network,
+    /// The folder that work happens in; an absolute path.
+    pub working_folder: PathBuf,
+    /// Further folders and files that may be written under [`Profile::WorkspaceWrite`]. Missing ones are left out.
+    pub write_roots: Vec<PathBuf>,
+    /// What is readable.
+    pub readable: Readable,
+    /// What is not, even so: absolute paths, `~/…`, and patterns for names at any depth (`**/.env*`), which are looked for
+    /// below the working folder and the write roots. See [`UNREADABLE_DEFAULT`].
+    pub unreadable: Vec<String>,
+    /// The user's home, for `~` and for start-up files of shells.
+    pub home: Option<PathBuf>,
+    /// Where the private temporary folder is created.
+    pub temp_dir: PathBuf,
+    /// Bounds on resources.
+    pub limits: Limits,
+    /// Which level to use.
+    pub level: LevelChoice,
+    /// Where the machine cannot give at least this level, nothing starts.
+    pub require: Option<Level>,
+}
+
+/// Places of credentials, which no confined child can read unless the caller says otherwise. Those of the system matter to
+/// root; others could not read them anyway.
+pub const UNREADABLE_DEFAULT: &[&str] = &[
+    "~/.ssh",
+    "~/.gnupg",
+    "~/.aws",
+    "~/.azure",
+    "~/.kube",
+    "~/.docker",
+    "~/.netrc",
+    "~/.config/gh",
+    "~/.config/gcloud",
+    "~/.pirn/auth.json",
+    "~/.pirn/mcp-auth.json",
+    "~/.mozilla",
+    "~/.config/google-chrome",
+    "~/.config/chromium",
+    "~/.config/BraveSoftware",
+    "~/.config/microsoft-edge",
+    "/etc/shadow",
+    "/etc/shadow-",
+    "/etc/gshadow",
+    "/etc/gshadow-",
+    "/etc/sudoers",
+    "/etc/ssl/private",
+    "/etc/ssh/ssh_host_*_key",
+    "**/.env*",
+];
+
+impl SandboxPolicy {
+    /// The default profile for work in `working_folder`, with the network on and the default list of unreadable places.
+    pub fn new(working_folder: impl Into<PathBuf>, temp_dir: impl Into<PathBuf>) -> Self {
+        Self {
+            profile: Profile::default(),
+            network: Network::default(),
+            working_folder: working_folder.into(),
+            write_roots: Vec::new(),
+            readable: Readable::default(),
+            unreadable: UNREADABLE_DEFAULT.iter().map(ToString::to_string).collect(),
+            home: None,
+            temp_dir: temp_dir.into(),
+            limits: Limits::default(),
+            level: LevelChoice::default(),
+            require: None,
+        }
+    }
+}

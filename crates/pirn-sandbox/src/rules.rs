@@ -1,0 +1,274 @@
+//! Landlock: rules on files that hold whatever is mounted where, and scopes for signals and abstract sockets.
+//!
+//! The ruleset is made here, in the parent; the child puts it into force with one system call.
+//!
+//! Rules grant, they cannot take back: what must stay unreadable is kept so by granting everything beside it. The folders on
+//! the way down to such a place are not granted as a whole, so they get the right to list names instead, which holds for
+//! everything below them: **names of unreadable files can be listed, their content cannot be read.** What appears in those
+//! folders later is not readable with a ruleset made before.
+//!
+//! Rules are about files, not about paths: a bind mount of a granted folder is granted. A file system that the child mounts is
+//! not by itself, but what lies above its mount point counts: so the terminals mounted below the granted stand-in for `/dev`
+//! are.
+
+mod grant;
+
+use std::os::fd::OwnedFd;
+use std::path::Path;
+
+use landlock::{
+    ABI, Access as _, AccessFs, BitFlags, CompatLevel, Compatible as _, PathBeneath, PathFd,
+    Ruleset, RulesetAttr as _, RulesetCreated, RulesetCreatedAttr as _, RulesetError, Scope,
+};
+
+use crate::paths::Paths;
+use crate::report::{Layer, MissingLayer};
+
+/// What the rules are about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Handled {
+    /// Reading and writing: nothing else confines them.
+    ReadsAndWrites,
+    /// Writing: what can be read is bounded by what is mounted.
+    Writes,
+}
+
+/// What rules are made from.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RulesRequest<'paths> {
+    /// What the rules are about.
+    pub(crate) handled: Handled,
+    /// What may be read and written.
+    pub(crate) paths: &'paths Paths,
+    /// The private temporary folder, writable.
+    pub(crate) private_temp: &'paths Path,
+    /// What stands in for `/dev` in a root of its own; what it holds may be written, terminals included.
+    pub(crate) devices: &'paths Path,
+    /// What stands in for `/dev/shm`, writable.
+    pub(crate) shared_memory: &'paths Path,
+    /// The shared temporary folder, which is hidden.
+    pub(crate) shared_temp: &'paths Path,
+}
+
+/// A ruleset and what it is worth.
+#[derive(Debug)]
+pub(crate) struct Rules {
+    /// For `landlock_restrict_self`; closed on exec. `None` where the kernel has no Landlock.
+    pub(crate) ruleset: Option<OwnedFd>,
+    /// Whether file rules are in force.
+    pub(crate) files: bool,
+    /// Whether the scopes for signals and abstract sockets are in force.
+    pub(crate) scopes: bool,
+    /// Whether connecting to sockets in the file system is under the rules (kernels from 7.1 on).
+    pub(crate) path_sockets: bool,
+    /// What is missing, and why.
+    pub(crate) missing: Vec<MissingLayer>,
+    /// What of the unreadable paths is not kept by these rules, as sentences. Only with [`Handled::ReadsAndWrites`].
+    pub(crate) unreadable_gaps: Vec<String>,
+}
+
+/// The newest version of the interface whose rights are used; the `landlock` crate drops what the kernel does not know.
+const NEWEST: ABI = ABI::V10;
+
+/// Device files that everybody may write.
+const WRITABLE_DEVICES: &[&str] = &[
+    "/dev/null",
+    "/dev/zero",
+    "/dev/full",
+    "/dev/random",
+    "/dev/urandom",
+    "/dev/tty",
+    "/dev/ptmx",
+    "/dev/pts",
+];
+
+impl Rules {
+    /// Makes a ruleset. Fails when the kernel refuses what it said it could.
+    pub(crate) fn make(request: RulesRequest<'_>) -> Result<Self, String> {
+        let support = Support::of_kernel();
+        if !support.has_files() {
+            return Ok(Self {
+                ruleset: None,
+                files: false,
+                scopes: false,
+                path_sockets: false,
+                missing: support.missing(),
+                unreadable_gaps: vec![
+                    "Without Landlock nothing keeps files from being read.".to_owned(),
+                ],
+            });
+        }
+        let mut unreadable_gaps = Vec::new();
+        let ruleset = build(request, &mut unreadable_gaps)
+            .map_err(|error| format!("Landlock rules cannot be made: {error}"))?;
+        Ok(Self {
+            ruleset: ruleset.into(),
+            files: true,
+            scopes: support.newest >= ABI::V6,
+            path_sockets: support.newest >= ABI::V9,
+            missing: support.missing(),
+            unreadable_gaps,
+        })
+    }
+}
+
+/// The rights that writing a file takes.
+fn write_file() -> BitFlags<AccessFs> {
+    AccessFs::WriteFile | AccessFs::Truncate
+}
+
+fn read() -> BitFlags<AccessFs> {
+    AccessFs::from_read(NEWEST)
+}
+
+/// Everything a program may do to its own folders. No device nodes: whoever may make one of a disk can read all of it.
+fn write() -> BitFlags<AccessFs> {
+    handled_writes() & !(AccessFs::MakeChar | AccessFs::MakeBlock)
+}
+
+/// Requests to devices (`ioctl`) are left out: which devices there are is bounded by the rules, and programs ask terminals
+/// that they inherited for their size.
+fn handled_writes() -> BitFlags<AccessFs> {
+    AccessFs::from_write(NEWEST) & !AccessFs::IoctlDev
+}
+
+fn build(
+    request: RulesRequest<'_>,
+    gaps: &mut Vec<String>,
+) -> Result<RulesetCreated, RulesetError> {
+    let handled = match request.handled {
+        Handled::ReadsAndWrites => read() | handled_writes(),
+        Handled::Writes => handled_writes(),
+    };
+    let mut ruleset = Ruleset::default()
+        .handle_access(handled)?
+        .scope(Scope::from_all(NEWEST))?
+        .create()?;
+    let written = match request.handled {
+        Handled::ReadsAndWrites => read() | write(),
+        Handled::Writes => write(),
+    };
+    for root in &request.paths.write_roots {
+        ruleset = allow(ruleset, root, written)?;
+    }
+    ruleset = allow(ruleset, request.private_temp, written)?;
+    ruleset = allow(ruleset, request.shared_memory, written)?;
+    let device = match request.handled {
+        Handled::ReadsAndWrites => write_file() | read() & !AccessFs::Execute,
+        Handled::Writes => write_file(),
+    };
+    for path in WRITABLE_DEVICES
+        .iter()
+        .map(Path::new)
+        .chain([request.devices])
+    {
+        ruleset = allow(ruleset, path, device)?;
+    }
+    match request.handled {
+        Handled::Writes => Ok(ruleset),
+        Handled::ReadsAndWrites => {
+            let grants = grant::reads(request.paths, request.shared_temp);
+            gaps.extend(grants.gaps);
+            for (place, access) in &grants.places {
+                let access = match access {
+                    grant::Reading::Everything => read(),
+                    grant::Reading::Names => AccessFs::ReadDir.into(),
+                };
+                ruleset = allow(ruleset, place, access)?;
+            }
+            Ok(ruleset)
+        }
+    }
+}
+
+/// Adds a rule. A place that is gone by now needs none. Of the rights, the crate keeps those that a file can have.
+fn allow(
+    ruleset: RulesetCreated,
+    place: &Path,
+    access: BitFlags<AccessFs>,
+) -> Result<RulesetCreated, RulesetError> {
+    let Ok(opened) = PathFd::new(place) else {
+        return Ok(ruleset);
+    };
+    let access = if place.is_dir() {
+        access
+    } else {
+        access & AccessFs::from_file(NEWEST)
+    };
+    if access.is_empty() {
+        return Ok(ruleset);
+    }
+    ruleset.add_rule(PathBeneath::new(opened, access))
+}
+
+/// What the kernel's Landlock can do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Support {
+    /// The newest version whose rights it knows.
+    newest: ABI,
+}
+
+impl Support {
+    fn of_kernel() -> Self {
+        let newest = [ABI::V9, ABI::V6, ABI::V5, ABI::V3, ABI::V2, ABI::V1]
+            .into_iter()
+            .find(|version| knows(*version))
+            .unwrap_or(ABI::Unsupported);
+        Self { newest }
+    }
+
+    fn has_files(self) -> bool {
+        self.newest >= ABI::V1
+    }
+
+    fn missing(self) -> Vec<MissingLayer> {
+        let missing = |layer, reason: &str, remedy: &str| MissingLayer {
+            layer,
+            reason: reason.to_owned(),
+            remedy: Some(remedy.to_owned()),
+        };
+        if !self.has_files() {
+            let reason = "The kernel has no Landlock, or it is switched off.";
+            let remedy = "Use Linux 6.12 or newer with `landlock` in the list of security modules (`lsm=` on the kernel's command line).";
+            return vec![
+                missing(Layer::LandlockFiles, reason, remedy),
+                missing(Layer::LandlockScopes, reason, remedy),
+            ];
+        }
+        let mut all = Vec::new();
+        if self.newest < ABI::V3 {
+            all.push(missing(
+                Layer::LandlockFiles,
+                "This kernel's Landlock cannot keep files from being cut short, and hardly lets files be moved between folders.",
+                "Use Linux 6.2 or newer.",
+            ));
+        }
+        if self.newest < ABI::V6 {
+            all.push(missing(
+                Layer::LandlockScopes,
+                "This kernel's Landlock knows no scopes for signals and abstract sockets.",
+                "Use Linux 6.12 or newer.",
+            ));
+        }
+        all
+    }
+}
+
+/// Whether the kernel knows every right of a version. The `landlock` crate tells only by refusing.
+fn knows(version: ABI) -> bool {
+    let ruleset = Ruleset::default()
+        .set_compatibility(CompatLevel::HardRequirement)
+        .handle_access(AccessFs::from_all(version));
+    let scopes = Scope::from_all(version);
+    match ruleset {
+        Ok(ruleset) if scopes.is_empty() => ruleset.create().is_ok(),
+        Ok(ruleset) => ruleset
+            .scope(scopes)
+            .and_then(landlock::Ruleset::create)
+            .is_ok(),
+        Err(_unknown) => false,
+    }
+}
+
+#[cfg(test)]
+mod tests;

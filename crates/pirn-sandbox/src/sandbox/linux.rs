@@ -1,0 +1,379 @@
+//! Linux: preparing a level, and what each child of it needs.
+
+#[path = "linux/denials.rs"]
+mod denials;
+#[path = "linux/in_force.rs"]
+mod in_force;
+#[path = "linux/limits.rs"]
+mod limits;
+
+use std::ffi::{CString, OsString};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use libc::{c_int, sock_filter};
+
+use super::parts::Parts;
+use super::placeholders::Placeholders;
+use super::plan::{MountPlan, Proc, Shape, View, plan};
+use super::reasons::{self, Trouble};
+use limits::ProcessNumbers;
+
+use crate::error::Error;
+use crate::filter::{self, FilterKind, Processes, Sockets};
+use crate::keeper::StartError;
+use crate::network::NetworkProxy;
+use crate::paths::{PathCache, Paths};
+use crate::policy::{Level, LevelChoice, Network, Readable, SandboxPolicy};
+use crate::report::{Layer, SandboxReport};
+use crate::rules::{Handled, Rules, RulesRequest};
+use crate::sys::{
+    self, Arguments, Confinement, Failure, Launch, Namespaces, NetworkSetup, Purpose,
+    ResourceLimit, Stage, Step, TrialError,
+};
+
+/// Where the proxy listens inside: the usual port of such proxies.
+pub(crate) const PROXY_PORT: u16 = 3128;
+
+/// The namespaces of every level but the weakest.
+const NAMESPACES: c_int = libc::CLONE_NEWUSER
+    | libc::CLONE_NEWNS
+    | libc::CLONE_NEWPID
+    | libc::CLONE_NEWIPC
+    | libc::CLONE_NEWUTS;
+
+/// A level of confinement, ready for children.
+#[derive(Debug)]
+pub(crate) struct Confined {
+    level: Level,
+    proc: Proc,
+    network: NetworkSetup,
+    proxy: Option<NetworkProxy>,
+    filter: Result<&'static [sock_filter], &'static str>,
+    limits: Vec<ResourceLimit>,
+    process_numbers: ProcessNumbers,
+    ready: Mutex<Option<Arc<Ready>>>,
+    // Before the folders: what is removed first may lie in them.
+    placeholders: Placeholders,
+    parts: Parts,
+    cache: PathCache,
+}
+
+/// What is made from the paths of a policy, and stays good while those do.
+#[derive(Debug)]
+struct Ready {
+    paths: Arc<Paths>,
+    mounts: Option<MountPlan>,
+    rules: Rules,
+    ruleset: Option<Arc<OwnedFd>>,
+}
+
+impl Confined {
+    /// Finds the strongest level that can be had, and completes the report.
+    pub(super) fn prepare(
+        policy: &SandboxPolicy,
+        report: SandboxReport,
+    ) -> Result<(Option<Self>, SandboxReport), Error> {
+        let strongest = match policy.level {
+            LevelChoice::Strongest => Level::Min,
+            LevelChoice::AtMost(level) => level,
+        };
+        let mut troubles = Vec::new();
+        for level in Level::ALL.into_iter().rev() {
+            if level > strongest {
+                continue;
+            }
+            if policy.require.is_some_and(|required| level < required) {
+                break;
+            }
+            match Self::try_level(policy, level)? {
+                Ok((confined, mut missing)) => {
+                    troubles.append(&mut missing);
+                    let report = confined.complete(policy, report, troubles)?;
+                    return Ok((Some(confined), report));
+                }
+                Err(trouble) => troubles.push(trouble),
+            }
+        }
+        Err(Error::confinement(reasons::refusal(policy, &troubles)))
+    }
+
+    /// Gives up what a level can do without, one after the other, until a child can be set up.
+    fn try_level(
+        policy: &SandboxPolicy,
+        level: Level,
+    ) -> Result<Result<(Self, Vec<Trouble>), Trouble>, Error> {
+        let mut troubles = Vec::new();
+        let mut confined = Self::new(policy, level).map_err(|source| {
+            Error::confinement(format!(
+                "The folders of a sandbox cannot be created in {}: {source}",
+                policy.temp_dir.display()
+            ))
+        })?;
+        loop {
+            confined.choose_filter(policy);
+            let launch = confined
+                .launch(policy, None, Vec::new(), Purpose::Try)
+                .map_err(|source| Error::preparing(&source))?;
+            let steps = launch.mounts();
+            let failure = match sys::try_out(launch) {
+                Ok(()) => return Ok(Ok((confined, troubles))),
+                Err(TrialError::Failed(failure)) => failure,
+                Err(TrialError::Io(source)) => return Err(Error::preparing(&source)),
+            };
+            let trouble = Trouble::new(level, failure, steps.as_deref());
+            if trouble.is_proc() && confined.proc == Proc::Own {
+                confined.proc = Proc::Empty;
+                troubles.push(trouble.about(Layer::PrivateProc));
+            } else if trouble.is_bound() {
+                confined.process_numbers = ProcessNumbers::Unbounded;
+            } else if confined.network != NetworkSetup::None && failure.is_about_network() {
+                confined.network = NetworkSetup::None;
+                troubles.push(trouble.about(Layer::NetworkNamespace));
+            } else {
+                return Ok(Err(trouble));
+            }
+            confined.forget();
+        }
+    }
+
+    fn new(policy: &SandboxPolicy, level: Level) -> io::Result<Self> {
+        let network = match (&policy.network, level) {
+            (Network::On, _) | (Network::Off | Network::AllowList(_), Level::Lite) => {
+                NetworkSetup::None
+            }
+            (Network::Off, Level::Full | Level::Min) => NetworkSetup::Loopback,
+            (Network::AllowList(_), Level::Full | Level::Min) => NetworkSetup::Listener(PROXY_PORT),
+        };
+        Ok(Self {
+            level,
+            proc: Proc::Own,
+            network,
+            proxy: match &policy.network {
+                Network::Off | Network::On => None,
+                Network::AllowList(proxy) => Some(proxy.clone()),
+            },
+            filter: Err("It was not compiled yet."),
+            limits: limits::of_process(policy, level),
+            process_numbers: ProcessNumbers::here(),
+            ready: Mutex::new(None),
+            placeholders: Placeholders::default(),
+            parts: Parts::create(&policy.temp_dir)?,
+            cache: PathCache::default(),
+        })
+    }
+
+    /// The filter for what the level turned out to be.
+    fn choose_filter(&mut self, policy: &SandboxPolicy) {
+        let sockets = match (&policy.network, self.network) {
+            (Network::On, _) | (_, NetworkSetup::Loopback | NetworkSetup::Listener(_)) => {
+                Sockets::Internet
+            }
+            (Network::Off | Network::AllowList(_), NetworkSetup::None) => Sockets::UnixOnly,
+        };
+        let processes = match self.level {
+            Level::Lite => Processes::Shared,
+            Level::Full | Level::Min => Processes::Private,
+        };
+        self.filter = filter::program(FilterKind { sockets, processes });
+    }
+
+    /// After a change of what the level can do.
+    fn forget(&mut self) {
+        *self.ready.get_mut().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
+    pub(super) fn private_temp(&self) -> &Path {
+        self.parts.temp()
+    }
+
+    /// The proxy, where children have a way to it.
+    pub(crate) fn proxy(&self) -> Option<&NetworkProxy> {
+        match self.network {
+            NetworkSetup::None | NetworkSetup::Loopback => None,
+            NetworkSetup::Listener(_) => self.proxy.as_ref(),
+        }
+    }
+
+    /// Variables that children get besides their own.
+    pub(crate) fn environment(&self) -> Vec<(OsString, OsString)> {
+        let mut variables = vec![("TMPDIR".into(), self.parts.temp().into())];
+        if self.proxy().is_some() {
+            let http = format!("http://127.0.0.1:{PROXY_PORT}");
+            let socks = format!("socks5h://127.0.0.1:{PROXY_PORT}");
+            let direct = "localhost,127.0.0.1,::1";
+            for (name, value) in [
+                ("HTTP_PROXY", http.as_str()),
+                ("HTTPS_PROXY", http.as_str()),
+                ("ALL_PROXY", socks.as_str()),
+                ("NO_PROXY", direct),
+            ] {
+                variables.push((name.into(), value.into()));
+                variables.push((name.to_lowercase().into(), value.into()));
+            }
+        }
+        variables
+    }
+
+    /// What one child needs. Without a directory it starts in the working folder.
+    pub(crate) fn launch(
+        &self,
+        policy: &SandboxPolicy,
+        directory: Option<&Path>,
+        descriptors: Vec<Arc<OwnedFd>>,
+        purpose: Purpose,
+    ) -> io::Result<Launch> {
+        let ready = self.ready(policy)?;
+        let directory = match directory {
+            Some(directory) => directory.to_owned(),
+            None => ready.paths.working_folder.clone(),
+        };
+        let namespaces = ready.mounts.as_ref().map(|mounts| self.namespaces(mounts));
+        Ok(Launch {
+            descriptors,
+            confinement: Some(Confinement {
+                namespaces: namespaces.transpose()?,
+                directory: CString::new(directory.as_os_str().as_bytes())?,
+                limits: self.limits.clone(),
+                cgroups: limits::cgroups(&self.limits_by_cgroup(policy))?,
+                ruleset: ready.ruleset.clone(),
+                filter: self.filter.ok(),
+            }),
+            purpose,
+        })
+    }
+
+    fn namespaces(&self, mounts: &MountPlan) -> io::Result<Namespaces> {
+        let user = sys::user();
+        let network = match self.network {
+            NetworkSetup::None => 0,
+            NetworkSetup::Loopback | NetworkSetup::Listener(_) => libc::CLONE_NEWNET,
+        };
+        Ok(Namespaces {
+            flags: NAMESPACES | network,
+            user_map: CString::new(format!("{0} {0} 1\n", user.id))?,
+            group_map: CString::new(format!("{0} {0} 1\n", user.group))?,
+            network: self.network,
+            arguments: Arguments::ours(),
+            mounts: Arc::clone(&mounts.steps),
+            taken: vec![-1; mounts.slots],
+            locked_folder: CString::new(self.parts.locked_folder().as_os_str().as_bytes())?,
+            locked_file: CString::new(self.parts.locked_file().as_os_str().as_bytes())?,
+        })
+    }
+
+    /// What the paths come to, made again when they have changed.
+    fn ready(&self, policy: &SandboxPolicy) -> io::Result<Arc<Ready>> {
+        let paths = self.cache.get(policy, Instant::now());
+        let mut ready = self.ready.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(ready) = &*ready
+            && (Arc::ptr_eq(&ready.paths, &paths) || ready.paths == paths)
+        {
+            return Ok(Arc::clone(ready));
+        }
+        let made = Arc::new(self.make_ready(policy, paths)?);
+        *ready = Some(Arc::clone(&made));
+        Ok(made)
+    }
+
+    fn make_ready(&self, policy: &SandboxPolicy, paths: Arc<Paths>) -> io::Result<Ready> {
+        let mounts = match self.view(policy) {
+            None => None,
+            Some(view) => {
+                self.placeholders
+                    .hold(&paths.placeholders, &paths.protected);
+                let shape = Shape {
+                    view,
+                    proc: self.proc,
+                    process_number_max: self.process_number_max(policy),
+                };
+                Some(plan(shape, policy, &paths, &self.parts)?)
+            }
+        };
+        let view = self.view(policy);
+        let devices = match view {
+            // What is mounted on a place is judged by what that place lies in. Most devices there do not open: `nodev`.
+            Some(View::Whole) => PathBuf::from("/dev"),
+            Some(View::Covered | View::Chosen) | None => self.parts.devices(),
+        };
+        let mut rules = Rules::make(RulesRequest {
+            handled: match view {
+                Some(_mounts) => Handled::Writes,
+                None => Handled::ReadsAndWrites,
+            },
+            paths: &paths,
+            private_temp: self.parts.temp(),
+            devices: &devices,
+            shared_memory: &self.parts.shared_memory(),
+            shared_temp: &policy.temp_dir,
+        })
+        .map_err(io::Error::other)?;
+        let ruleset = rules.ruleset.take().map(Arc::new);
+        Ok(Ready {
+            paths,
+            mounts,
+            rules,
+            ruleset,
+        })
+    }
+
+    /// What is visible; `None` without a mount namespace.
+    fn view(&self, policy: &SandboxPolicy) -> Option<View> {
+        match (self.level, &policy.readable) {
+            (Level::Lite, _) => None,
+            (Level::Full, Readable::Everything) => Some(View::Whole),
+            (Level::Min, Readable::Everything) => Some(View::Covered),
+            (Level::Full | Level::Min, Readable::Only(_)) => Some(View::Chosen),
+        }
+    }
+}
+
+impl Failure {
+    /// Whether it may go away without a network namespace.
+    fn is_about_network(self) -> bool {
+        match self.stage {
+            // The call that makes all namespaces does not tell which one it could not make.
+            Stage::Namespaces | Stage::Loopback | Stage::Listener => true,
+            Stage::UserMapping
+            | Stage::Mounts
+            | Stage::Fork
+            | Stage::Cgroup
+            | Stage::Limits
+            | Stage::Descriptors
+            | Stage::Capabilities
+            | Stage::Directory
+            | Stage::NoNewPrivileges
+            | Stage::Landlock
+            | Stage::Seccomp => false,
+        }
+    }
+}
+
+/// Explains why a child of a sandbox did not get as far as exec.
+pub(crate) fn explain_failure(
+    failure: Failure,
+    steps: Option<&[Step]>,
+    directory: Option<&Path>,
+    source: io::Error,
+) -> StartError {
+    if failure.stage == Stage::Directory {
+        return match directory {
+            Some(directory) if directory.is_dir() => {
+                StartError::Explained(Error::outside_sandbox(directory))
+            }
+            Some(_) | None => StartError::System(source),
+        };
+    }
+    let step = steps
+        .filter(|_steps| failure.stage == Stage::Mounts)
+        .and_then(|steps| steps.get(usize::from(failure.step)))
+        .map(reasons::describe_step);
+    StartError::Explained(Error::confinement(reasons::explain(
+        failure,
+        step.as_deref(),
+    )))
+}

@@ -1,0 +1,59 @@
+//! What a level refuses, for explanations of failed commands.
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use super::Confined;
+use crate::explain::{Denial, SandboxFacts, explain};
+use crate::network::NetworkDecision;
+use crate::policy::{Level, SandboxPolicy};
+use crate::status::ExitStatus;
+use crate::sys;
+
+/// What the private temporary folder stands in for, where there are mounts.
+const TEMP_NAMES: [&str; 3] = ["/tmp", "/var/tmp", "/dev/shm"];
+
+impl Confined {
+    pub(in crate::sandbox) fn explain(
+        &self,
+        policy: &SandboxPolicy,
+        output_tail: &str,
+        status: ExitStatus,
+        decisions: &[NetworkDecision],
+    ) -> Vec<Denial> {
+        let paths = self.cache.get(policy, Instant::now());
+        let mut writable = paths.write_roots.clone();
+        writable.push(self.private_temp().to_owned());
+        match self.level {
+            Level::Lite => {}
+            Level::Full | Level::Min => {
+                let names = TEMP_NAMES.map(PathBuf::from);
+                // A home below one of them is still there, and is no temporary folder.
+                writable.extend(names.into_iter().chain([policy.temp_dir.clone()]).filter(
+                    |name| {
+                        !policy
+                            .home
+                            .as_ref()
+                            .is_some_and(|home| home.starts_with(name))
+                    },
+                ));
+            }
+        }
+        let unreadable: Vec<PathBuf> = paths
+            .unreadable
+            .iter()
+            .map(|unreadable| unreadable.path.clone())
+            .collect();
+        let facts = SandboxFacts {
+            policy,
+            level: Some(self.level),
+            writable: &writable,
+            protected: &paths.protected,
+            unreadable: &unreadable,
+            readable: paths.read_roots.as_deref(),
+            has_proxy: self.proxy().is_some(),
+            privileged: sys::user().id == 0,
+        };
+        explain(&facts, output_tail, status, decisions)
+    }
+}

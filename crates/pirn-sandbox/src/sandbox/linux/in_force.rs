@@ -1,0 +1,125 @@
+//! What is in force, and what is not, for reports.
+
+use super::super::plan::{Proc, View};
+use super::super::reasons::{self, Gaps, Trouble};
+use super::{Confined, Ready};
+use crate::cgroup;
+use crate::error::Error;
+use crate::policy::{Level, SandboxPolicy};
+use crate::report::{Layer, MissingLayer, SandboxReport};
+use crate::sys::NetworkSetup;
+
+impl Ready {
+    /// What is not kept.
+    fn gaps(&self, layers: &[Layer]) -> Gaps<'_> {
+        Gaps {
+            protected: &self.paths.protected_gaps,
+            sees_sockets: !layers.contains(&Layer::PrivateRoot) && !self.rules.path_sockets,
+            has_proxy: layers.contains(&Layer::NetworkProxy),
+            unreadable: self
+                .paths
+                .unreadable_gaps
+                .iter()
+                .chain(&self.rules.unreadable_gaps)
+                .map(String::as_str)
+                .collect(),
+        }
+    }
+}
+
+impl Confined {
+    /// Says what is in force.
+    pub(super) fn complete(
+        &self,
+        policy: &SandboxPolicy,
+        mut report: SandboxReport,
+        troubles: Vec<Trouble>,
+    ) -> Result<SandboxReport, Error> {
+        let ready = self
+            .ready(policy)
+            .map_err(|source| Error::preparing(&source))?;
+        report.level = Some(self.level);
+        let mut missing: Vec<MissingLayer> = Vec::new();
+        for trouble in troubles {
+            missing.extend(trouble.missing(self.level));
+        }
+        missing.extend(ready.rules.missing.iter().cloned());
+        report.layers = self.layers(policy, &ready, &mut missing);
+        report.missing = missing;
+        Ok(report)
+    }
+
+    fn layers(
+        &self,
+        policy: &SandboxPolicy,
+        ready: &Ready,
+        missing: &mut Vec<MissingLayer>,
+    ) -> Vec<Layer> {
+        let mut layers = vec![Layer::NoNewPrivileges, Layer::ResourceLimits];
+        match self.level {
+            Level::Lite => {}
+            Level::Full | Level::Min => layers.extend([
+                Layer::UserNamespace,
+                Layer::MountNamespace,
+                Layer::ProcessNamespace,
+                Layer::IpcNamespace,
+                Layer::HostNameNamespace,
+                Layer::ProtectedPaths,
+            ]),
+        }
+        match self.view(policy) {
+            Some(View::Covered | View::Chosen) => layers.push(Layer::PrivateRoot),
+            Some(View::Whole) | None => {}
+        }
+        if self.level > Level::Lite && self.proc == Proc::Own {
+            layers.push(Layer::PrivateProc);
+        }
+        match self.network {
+            NetworkSetup::None => {}
+            NetworkSetup::Loopback => layers.push(Layer::NetworkNamespace),
+            NetworkSetup::Listener(_) => {
+                layers.extend([Layer::NetworkNamespace, Layer::NetworkProxy]);
+            }
+        }
+        if ready.rules.files {
+            layers.push(Layer::LandlockFiles);
+        }
+        if ready.rules.files || self.level > Level::Lite {
+            layers.push(Layer::UnreadablePaths);
+        }
+        if ready.rules.scopes {
+            layers.push(Layer::LandlockScopes);
+        }
+        match self.filter {
+            Ok(_program) => layers.push(Layer::Seccomp),
+            Err(reason) => missing.push(MissingLayer {
+                layer: Layer::Seccomp,
+                reason: reason.to_owned(),
+                remedy: None,
+            }),
+        }
+        let by_cgroup = self.limits_by_cgroup(policy);
+        let no_cgroups = cgroup::Cgroups::of_machine().missing(&by_cgroup);
+        for (layer, bound) in [
+            (Layer::CgroupMemory, by_cgroup.memory_bytes),
+            (Layer::CgroupProcesses, by_cgroup.processes),
+        ] {
+            if bound.is_some() && !no_cgroups.iter().any(|missing| missing.layer == layer) {
+                layers.push(layer);
+            }
+        }
+        missing.extend(no_cgroups);
+        let gaps = reasons::gaps(self.level, policy, &ready.gaps(&layers));
+        for gap in gaps {
+            // Why there is none at all says more.
+            let is_said = gap.layer == Layer::PrivateRoot
+                && missing.iter().any(|said| said.layer == gap.layer);
+            if !is_said {
+                missing.push(gap);
+            }
+        }
+        reasons::open_ends(self.level, missing);
+        layers.sort_unstable();
+        layers
+    }
+}

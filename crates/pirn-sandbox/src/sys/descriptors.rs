@@ -1,0 +1,75 @@
+//! Descriptors of children: which are closed, and which get which number. Only system calls: runs after a fork.
+
+use std::os::fd::{AsRawFd as _, OwnedFd, RawFd};
+use std::sync::Arc;
+
+use libc::{c_int, c_uint};
+
+use super::errno;
+
+/// The first number after standard input, output and error.
+pub(super) const FIRST_FREE: RawFd = 3;
+
+/// Descriptors looked at one by one on kernels before 5.11, which cannot close a range.
+const DESCRIPTORS_MAX: RawFd = 65_536;
+
+/// When [`close_from`] closes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Closing {
+    Now,
+    OnExec,
+}
+
+/// Closes every descriptor from `first` on.
+pub(super) fn close_from(first: RawFd, closing: Closing) {
+    /// `CLOSE_RANGE_CLOEXEC`, which the C library's headers may lack.
+    const ON_EXEC: c_uint = 1 << 2;
+    let flags = if closing == Closing::OnExec {
+        ON_EXEC
+    } else {
+        0
+    };
+    // SAFETY: a plain system call on integers; nothing in this process uses the descriptors afterwards.
+    if unsafe { libc::syscall(libc::SYS_close_range, first, c_uint::MAX, flags) } == 0 {
+        return;
+    }
+    for descriptor in first..DESCRIPTORS_MAX {
+        // SAFETY: as above; a descriptor that is not open gives an error and nothing else.
+        unsafe {
+            match closing {
+                Closing::Now => libc::close(descriptor),
+                Closing::OnExec => libc::fcntl(descriptor, libc::F_SETFD, libc::FD_CLOEXEC),
+            };
+        }
+    }
+}
+
+/// Gives a descriptor a second number, at least `first`, that closes on exec.
+pub(super) fn lift(descriptor: RawFd, first: RawFd) -> RawFd {
+    // SAFETY: a plain system call on integers.
+    unsafe { libc::fcntl(descriptor, libc::F_DUPFD_CLOEXEC, first) }
+}
+
+/// Gives the descriptors the numbers from [`FIRST_FREE`] on, in their order, open over exec. `lifted` has as many places.
+pub(super) fn place(given: &[Arc<OwnedFd>], lifted: &mut [RawFd]) -> Result<(), c_int> {
+    let end = after(given.len());
+    // First all of them out of the way, so that none is overwritten before its turn.
+    for (descriptor, place) in given.iter().zip(lifted.iter_mut()) {
+        *place = lift(descriptor.as_raw_fd(), end);
+        if *place < 0 {
+            return Err(errno());
+        }
+    }
+    for (target, descriptor) in (FIRST_FREE..end).zip(lifted.iter()) {
+        // SAFETY: a plain system call on integers; the number is free or one that nothing uses any more.
+        if unsafe { libc::dup2(*descriptor, target) } < 0 {
+            return Err(errno());
+        }
+    }
+    Ok(())
+}
+
+/// The first number after so many placed descriptors.
+pub(super) fn after(count: usize) -> RawFd {
+    RawFd::try_from(count).map_or(RawFd::MAX, |count| FIRST_FREE.saturating_add(count))
+}

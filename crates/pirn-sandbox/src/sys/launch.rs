@@ -1,0 +1,250 @@
+//! What a child needs between fork and exec, made ready before the fork.
+
+use std::ffi::{CStr, CString};
+use std::os::fd::{OwnedFd, RawFd};
+use std::sync::Arc;
+
+use libc::{c_int, rlim_t, sock_filter};
+
+use super::arguments::Arguments;
+
+/// Everything a child needs.
+#[derive(Debug)]
+pub(crate) struct Launch {
+    /// Become the descriptors 3, 4, … of the program.
+    pub(crate) descriptors: Vec<Arc<OwnedFd>>,
+    /// What it is confined by.
+    pub(crate) confinement: Option<Confinement>,
+    /// Whether there is a program.
+    pub(crate) purpose: Purpose,
+}
+
+impl Launch {
+    /// The mount plan, to tell what a failed step was.
+    pub(crate) fn mounts(&self) -> Option<Arc<[Step]>> {
+        let confinement = self.confinement.as_ref()?;
+        let namespaces = confinement.namespaces.as_ref()?;
+        Some(Arc::clone(&namespaces.mounts))
+    }
+}
+
+/// Whether there is a program to run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// Run it.
+    Run,
+    /// Do everything but that, and end with code 0.
+    Try,
+}
+
+/// What a child is confined by.
+#[derive(Debug)]
+pub(crate) struct Confinement {
+    /// Its own namespaces.
+    pub(crate) namespaces: Option<Namespaces>,
+    /// Where it starts, inside.
+    pub(crate) directory: CString,
+    /// Limits by `setrlimit`, soft and hard alike.
+    pub(crate) limits: Vec<ResourceLimit>,
+    /// Its cgroups.
+    pub(crate) cgroups: Cgroups,
+    /// A Landlock ruleset.
+    pub(crate) ruleset: Option<Arc<OwnedFd>>,
+    /// A seccomp filter.
+    pub(crate) filter: Option<&'static [sock_filter]>,
+}
+
+/// The type of `RLIMIT_…`, which differs between C libraries.
+#[cfg(target_env = "gnu")]
+pub(crate) type Resource = libc::__rlimit_resource_t;
+#[cfg(not(target_env = "gnu"))]
+pub(crate) type Resource = c_int;
+
+/// One limit.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ResourceLimit {
+    /// `RLIMIT_…`.
+    pub(crate) resource: Resource,
+    /// The bound.
+    pub(crate) bound: rlim_t,
+}
+
+/// The cgroups of a child.
+#[derive(Debug, Default)]
+pub(crate) struct Cgroups {
+    /// Files that take the program in when `0` is written to them.
+    pub(crate) join: Vec<OwnedFd>,
+    /// Folders to remove when all processes are gone.
+    pub(crate) remove: Vec<CString>,
+    /// A file with a line `oom_kill N`.
+    pub(crate) events: Option<OwnedFd>,
+}
+
+/// The namespaces of a child.
+#[derive(Debug)]
+pub(crate) struct Namespaces {
+    /// `CLONE_NEW…`.
+    pub(crate) flags: c_int,
+    /// The line for `uid_map`.
+    pub(crate) user_map: CString,
+    /// The line for `gid_map`.
+    pub(crate) group_map: CString,
+    /// What its network namespace needs.
+    pub(crate) network: NetworkSetup,
+    /// Our command line, which the first process inside has as well.
+    pub(crate) arguments: Option<Arguments>,
+    /// Its mounts.
+    pub(crate) mounts: Arc<[Step]>,
+    /// Room for what [`Step::Take`] took, by slot.
+    pub(crate) taken: Vec<RawFd>,
+    /// Covers a folder that cannot be read.
+    pub(crate) locked_folder: CString,
+    /// Covers a file that cannot be read.
+    pub(crate) locked_file: CString,
+}
+
+/// What a child's network namespace needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NetworkSetup {
+    /// It has none.
+    None,
+    /// Loopback.
+    Loopback,
+    /// Loopback with a listener on this port, which is handed to us.
+    Listener(u16),
+}
+
+/// One step towards a child's mounts.
+#[derive(Debug)]
+pub(crate) enum Step {
+    /// Sets attributes of a mount and all below it.
+    Attributes {
+        /// Where.
+        path: CString,
+        /// `MOUNT_ATTR_…`.
+        set: u64,
+        /// Whether mounts and unmounts stop travelling between it and the host's namespace.
+        propagation: Propagation,
+    },
+    /// Copies a mount, to be put somewhere later.
+    Take {
+        /// What.
+        source: CString,
+        /// How much of it.
+        depth: Depth,
+        /// Whether the path may lead through symbolic links.
+        links: Links,
+        /// Where the copy is kept.
+        slot: usize,
+        /// What to do when it is not there.
+        missing: Missing,
+    },
+    /// Puts a copy somewhere.
+    Put {
+        /// Which.
+        slot: usize,
+        /// Where.
+        target: CString,
+        /// `MOUNT_ATTR_…` to add.
+        set: u64,
+        /// What to do when the place is not there.
+        missing: Missing,
+    },
+    /// Covers a place with a copy of another one.
+    Cover {
+        /// The other one.
+        source: CString,
+        /// The place.
+        target: CString,
+    },
+    /// Covers a place with something that cannot be read. Nothing is there: nothing to do.
+    Hide {
+        /// The place.
+        path: CString,
+    },
+    /// Makes a place a mount of its own, with these attributes added. Nothing is there: nothing to do.
+    Pin {
+        /// The place.
+        path: CString,
+        /// `MOUNT_ATTR_…`.
+        set: u64,
+    },
+    /// Makes a folder or an empty file where there is nothing. Not through links out of what is writable at this point.
+    Make {
+        /// Where.
+        path: CString,
+        /// What.
+        kind: Kind,
+    },
+    /// Makes a link where there is nothing.
+    Link {
+        /// Where.
+        path: CString,
+        /// Where it leads.
+        target: CString,
+    },
+    /// Mounts a file system of the kernel's.
+    FileSystem {
+        /// Its type.
+        kind: &'static CStr,
+        /// Where.
+        target: CString,
+        /// `MS_…`.
+        flags: libc::c_ulong,
+        /// Its own options.
+        options: &'static CStr,
+    },
+    /// Sets the highest number that a process of this namespace can have, which bounds how many there are.
+    BoundProcesses {
+        /// `kernel/pid_max` in a `/proc` of the namespace, for kernels where that is not the machine's.
+        path: CString,
+        /// The number as text.
+        bound: CString,
+    },
+    /// Makes a mount the root and lets go of the old one.
+    Pivot {
+        /// Which.
+        root: CString,
+    },
+}
+
+/// What something is mounted on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Folder,
+    File,
+}
+
+/// Whether mounts travel between namespaces.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Propagation {
+    /// As before.
+    Kept,
+    /// No more.
+    Private,
+}
+
+/// How much of a mount is copied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Depth {
+    /// It alone.
+    Mount,
+    /// It and everything mounted below.
+    Tree,
+}
+
+/// Whether a path may lead through symbolic links. Where confined processes can write, they could have put one there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Links {
+    Followed,
+    Refused,
+}
+
+/// What to do about a missing place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Missing {
+    /// Nothing starts.
+    Fails,
+    /// It is left out.
+    LeftOut,
+}

@@ -1,0 +1,41 @@
+use super::*;
+
+#[test]
+fn messages_arrive_as_they_were_sent() {
+    let mut messages = vec![Message::Listener];
+    for stage in Stage::ALL {
+        messages.push(Message::Failed(Failure {
+            stage,
+            step: 513,
+            errno: libc::EPERM,
+        }));
+    }
+    for (others_left, out_of_memory) in [(true, false), (false, true)] {
+        messages.push(Message::Ended(Report {
+            wait_status: 0x1234,
+            others_left,
+            out_of_memory,
+        }));
+    }
+    for message in messages {
+        assert_eq!(Message::decode(message.encode()), Some(message));
+    }
+    assert_eq!(Message::decode([0; MESSAGE_BYTES]), None);
+    assert_eq!(Message::decode([FAILED, 0, 0, 0, 0, 0, 0, 200]), None);
+}
+
+#[test]
+fn a_descriptor_travels_with_its_message() {
+    let (ours, theirs) = UnixStream::pair().unwrap();
+    assert!(receive(&ours).is_none());
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    send_listener(theirs.as_raw_fd(), listener.as_raw_fd()).unwrap();
+    let Some((Message::Listener, Some(received))) = receive(&ours) else {
+        panic!("no listener");
+    };
+    let received = std::net::TcpListener::from(received);
+    assert_eq!(
+        received.local_addr().unwrap(),
+        listener.local_addr().unwrap()
+    );
+}

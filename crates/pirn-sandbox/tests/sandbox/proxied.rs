@@ -1,0 +1,63 @@
+//! Confined programs that use the network as they always do, through the proxy.
+
+use std::sync::Arc;
+
+use pirn_sandbox::{ExitStatus, Network, NetworkOptions, NetworkProxy, NetworkRules, Sandbox};
+
+use crate::confined::{Place, also_as_ordinary_user, levels_with_namespaces};
+use crate::proxy::stage::{Map, PUBLIC, Target, shown};
+use crate::support::run;
+
+const ANSWER: &str = "HTTP/1.1 200 OK\r\nContent-Length: 6\r\nConnection: close\r\n\r\nhello\n";
+
+/// Scripts that print what the server says.
+const SCRIPTS: &[&str] = &[
+    "curl -sS --max-time 5 http://allowed.example/",
+    "curl -sS --max-time 5 --proxytunnel http://allowed.example/",
+    "http_proxy= curl -sS --max-time 5 http://allowed.example/",
+    "curl -sS --max-time 5 --socks5-hostname 127.0.0.1:3128 http://allowed.example/",
+    "curl -sS --max-time 5 -d body http://ALLOWED.example.:80/",
+    "wget -q -T 5 -O - http://allowed.example/",
+    "/usr/bin/python3 -c 'import urllib.request as u; print(u.urlopen(\"http://allowed.example/\").read().decode(), end=\"\")'",
+];
+
+#[tokio::test]
+async fn allowed_hosts_are_reached_by_the_usual_programs() {
+    also_as_ordinary_user("proxied::allowed_hosts_are_reached_by_the_usual_programs");
+    let target = Target::answering("", ANSWER).await;
+    for level in levels_with_namespaces() {
+        let place = Place::new();
+        let map =
+            Map::default()
+                .name("allowed.example", &[&[PUBLIC]])
+                .route(PUBLIC, 80, target.address);
+        let rules = NetworkRules {
+            allow: vec!["allowed.example:80".parse().unwrap()],
+            deny: Vec::new(),
+        };
+        let options = NetworkOptions {
+            uplink: Arc::new(map),
+            ..NetworkOptions::default()
+        };
+        let proxy = NetworkProxy::new(rules, options);
+        let mut policy = place.policy(level);
+        policy.network = Network::AllowList(proxy.clone());
+        let sandbox = Sandbox::prepare(policy).unwrap();
+        for script in SCRIPTS {
+            let cursor = proxy.decision_cursor();
+            let (status, captured) = run(place.shell(&sandbox, script)).await;
+            let output = String::from_utf8(captured.bytes).unwrap();
+            assert_eq!(
+                (status, output.as_str()),
+                (ExitStatus::Code(0), "hello\n"),
+                "{level:?}: {script}"
+            );
+            let decisions: Vec<String> = proxy.decisions_since(cursor).iter().map(shown).collect();
+            assert_eq!(decisions, ["allowed allowed.example:80"], "{script}");
+        }
+        // What is not meant for the proxy stays inside.
+        let own = "/usr/bin/python3 -c 'import socket
+server = socket.create_server((\"127.0.0.1\", 8000)); client = socket.create_connection((\"localhost\", 8000)); print(\"inside\")'";
+        place.check(&sandbox, own, "inside\n").await;
+    }
+}
