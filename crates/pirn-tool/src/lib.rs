@@ -67,7 +67,7 @@ pub use receipt::{
     RECEIPT_ERROR_CHARS_MAX, RECEIPT_TOTAL_BYTES_MAX, Receipt,
 };
 pub use registry::Registry;
-pub use schema::{SchemaCheck, StandaloneSchema, standalone_schema};
+pub use schema::{SchemaCheck, StandaloneSchema, closest, standalone_schema};
 pub use search::{Ranked, SearchDocument, rank, search_tools, tokenize};
 pub use tool::{
     Annotations, Concurrency, Effects, Exposure, Namespace, Tool, ToolHandler, ToolSpec,

@@ -218,6 +218,22 @@ impl Pipeline {
         &self.inner.registry
     }
 
+    /// The same pipeline over other tools: hooks, policy, approver and events stay.
+    #[must_use]
+    pub fn over(&self, registry: Registry) -> Self {
+        let inner = &self.inner;
+        Self {
+            inner: Arc::new(Inner {
+                registry,
+                hooks: inner.hooks.clone(),
+                policy: Arc::clone(&inner.policy),
+                approver: inner.approver.clone(),
+                events: inner.events.clone(),
+                cancel_grace: inner.cancel_grace,
+            }),
+        }
+    }
+
     /// Makes one call. Never fails and never panics: every failure is an error result.
     pub async fn call(&self, request: CallRequest) -> CallOutcome {
         let nesting = Nesting::default();

@@ -141,6 +141,28 @@ impl Registry {
         }
     }
 
+    /// A registry with the present tools of this one and with `tools`, as they are declared and callable now: what changes later
+    /// in one does not change the other. Tools whose name is taken are left out. Sequential calls of both wait for each other.
+    #[must_use]
+    pub fn extended(&self, tools: impl IntoIterator<Item = Tool>) -> Self {
+        let state = self.read(|state| State {
+            entries: state.entries.clone(),
+            index: state.index.clone(),
+            active: state.active.clone(),
+            generation: state.generation,
+        });
+        let extended = Self {
+            state: Arc::new(RwLock::new(state)),
+            turns: Arc::clone(&self.turns),
+        };
+        for tool in tools {
+            if extended.entry(&tool.spec().name).is_none() {
+                extended.register(tool);
+            }
+        }
+        extended
+    }
+
     /// A number that grows with every change, for caches of what depends on the tools.
     pub fn generation(&self) -> u64 {
         self.read(|state| state.generation)

@@ -19,6 +19,7 @@ mod suggest;
 pub use check::{SchemaCheck, standalone_schema};
 pub use local::StandaloneSchema;
 pub(crate) use local::resolve_local;
+pub use suggest::closest;
 
 /// Values in a schema that is compiled; the largest real ones have a few thousand.
 const SCHEMA_VALUES_MAX: usize = 100_000;

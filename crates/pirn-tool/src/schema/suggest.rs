@@ -6,10 +6,11 @@ const LETTERS_PER_SLIP: usize = 3;
 const NAME_CHARS_MAX: usize = 64;
 
 /// The candidate closest to `name`, if one is close: the same but for case and punctuation, or with few letters wrong.
-pub(super) fn closest<'a>(
-    name: &str,
-    candidates: impl Iterator<Item = &'a str>,
-) -> Option<&'a str> {
+///
+/// ```
+/// assert_eq!(pirn_tool::closest("raed", ["read", "write"].into_iter()), Some("read"));
+/// ```
+pub fn closest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let wanted = folded(name);
     if wanted.is_empty() || wanted.len() > NAME_CHARS_MAX {
         return None;

@@ -121,3 +121,20 @@ fn clones_share_their_tools() {
     drop(clone);
     assert_eq!(names(&registry.active()), ["direct", "model", "late"]);
 }
+
+#[test]
+fn an_extended_registry_has_more_and_changes_nothing_else() {
+    let first = registry();
+    let second = first.extended([
+        exposed("more", Exposure::Codemode),
+        exposed("hidden", Exposure::Direct),
+    ]);
+    assert_eq!(
+        names(&second.callable()),
+        ["direct", "script", "deferred", "more"]
+    );
+    second.register(exposed("late", Exposure::Direct));
+    assert!(first.get("more").is_none() && first.get("late").is_none());
+    first.register(exposed("later", Exposure::Direct));
+    assert!(second.get("later").is_none());
+}
