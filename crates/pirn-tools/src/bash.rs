@@ -1,6 +1,7 @@
 //! `bash`: runs a command and everything it starts, within bounds.
 
 mod capture;
+mod confinement;
 mod report;
 mod shell;
 
@@ -18,6 +19,7 @@ use crate::options::ToolsOptions;
 
 use capture::Capture;
 pub use capture::{FULL_OUTPUT_BYTES_MAX, STRUCTURED_OUTPUT_BYTES_MAX};
+use confinement::Confinement;
 use report::End;
 
 /// How long background processes may keep a call waiting by writing after the shell has ended. Their output goes on being
@@ -69,6 +71,10 @@ pub fn bash(options: Arc<ToolsOptions>) -> Tool {
         idempotent_hint: Some(false),
         open_world_hint: Some(true),
     });
+    let spec = match options.sandbox.as_ref().and_then(confinement::guideline) {
+        Some(guideline) => spec.guideline(guideline),
+        None => spec,
+    };
     typed_tool(spec, options, run)
 }
 
@@ -82,10 +88,13 @@ async fn run(arguments: Arguments, options: Arc<ToolsOptions>, context: CallCont
         None => arguments.command,
     };
     let started_at = Instant::now();
-    let mut child = Command::new(shell::find(&options))
+    let confinement = Confinement::of(options.sandbox.as_ref());
+    let command = Command::new(shell::find(&options))
         .args(["-c", &command])
         .current_dir(&options.cwd)
-        .envs(options.environment.iter().cloned())
+        .envs(options.environment.iter().cloned());
+    let mut child = confinement
+        .apply(command)
         .spawn()
         .map_err(|error| match error.kind() {
             ErrorKind::WorkingDirectory => {
@@ -98,7 +107,7 @@ async fn run(arguments: Arguments, options: Arc<ToolsOptions>, context: CallCont
     };
     let mut session = Session {
         context: &context,
-        capture: Capture::new(options.temp_dir.clone()),
+        capture: Capture::new(confinement.temp_dir(&options).to_owned()),
         started_at,
         timeout,
         unreported: false,
@@ -106,7 +115,8 @@ async fn run(arguments: Arguments, options: Arc<ToolsOptions>, context: CallCont
     let end = session.follow(&child, &mut output).await;
     child.give_back_output(output);
     let wall_time = started_at.elapsed();
-    let result = report::result(session.capture, &end, wall_time).await;
+    let findings = confinement.findings(session.capture.tail().text, &child, &end);
+    let result = report::result(session.capture, &end, wall_time, findings).await;
     child.detach_to(context.lifetime.clone());
     Ok(result)
 }

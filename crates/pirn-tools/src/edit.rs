@@ -119,10 +119,11 @@ async fn run(arguments: Arguments, options: Arc<ToolsOptions>, context: CallCont
             "Edit tool input is invalid. edits must contain at least one replacement.".to_owned(),
         );
     }
-    let absolute = paths::resolve_existing(&path, &options);
+    let absolute = paths::resolve_readable(&path, &options)?;
     let target = locate(&context, absolute)
         .await?
         .map_err(|error| unreadable(&path, &error))?;
+    paths::check_write(&target, &options)?;
     let turn = tokio::select! {
         turn = file_queue::turn(&target) => turn,
         () = context.cancel.cancelled() => return Err(ABORTED.to_owned()),

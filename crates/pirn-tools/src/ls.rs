@@ -47,7 +47,7 @@ pub fn ls(options: Arc<ToolsOptions>) -> Tool {
         spec,
         options,
         |arguments: Arguments, options, context| async move {
-            let path = paths::resolve_existing(arguments.path.as_deref().unwrap_or("."), &options);
+            let path = paths::resolve_readable(arguments.path.as_deref().unwrap_or("."), &options)?;
             let limit = limit_or(arguments.limit, LIMIT_DEFAULT);
             run(&context, path, limit).await
         },

@@ -3,6 +3,8 @@
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
+use pirn_sandbox::Sandbox;
+
 /// What the tools are told about their surroundings; they read neither the process environment nor the home directory.
 #[derive(Debug, Clone)]
 pub struct ToolsOptions {
@@ -20,6 +22,10 @@ pub struct ToolsOptions {
     pub home: Option<PathBuf>,
     /// How large images may be.
     pub image_limits: ImageLimits,
+    /// The confinement of commands. Where they have a `/tmp` of their own in it, paths below `/tmp` mean that one for the other
+    /// tools as well, which find a file there before one outside. What it keeps commands from reading or writing, the other tools
+    /// refuse.
+    pub sandbox: Option<Sandbox>,
 }
 
 /// The largest image `read` gives to a model; larger ones are scaled down.
@@ -55,6 +61,7 @@ impl ToolsOptions {
             temp_dir: temp_dir.into(),
             home: None,
             image_limits: ImageLimits::default(),
+            sandbox: None,
         }
     }
 

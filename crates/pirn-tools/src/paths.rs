@@ -3,9 +3,13 @@
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
+use pirn_sandbox::{Layer, Sandbox};
 use unicode_normalization::UnicodeNormalization as _;
 
 use crate::options::ToolsOptions;
+
+/// The folders that every program may write, which confined commands have of their own.
+const SHARED_TEMPORARY: [&str; 2] = ["/tmp", "/var/tmp"];
 
 /// Resolves a path as a model writes it: a leading `@` is dropped, Unicode spaces become blanks, `~` and `file://` are
 /// understood, and relative paths start at the working directory.
@@ -18,9 +22,18 @@ pub(crate) fn resolve(path: &str, options: &ToolsOptions) -> PathBuf {
 }
 
 /// Like [`resolve`] for a file that should exist: when it does not, the path as written and the spellings that macOS gives to
-/// names are tried.
+/// names are tried. A file in the commands' own `/tmp` wins over one outside.
 pub(crate) fn resolve_existing(path: &str, options: &ToolsOptions) -> PathBuf {
     let resolved = resolve(path, options);
+    // Before a sandbox is prepared nothing is in its folder, and a look is not worth preparing it.
+    let may_be_private = options.sandbox.as_ref().is_some_and(Sandbox::is_prepared);
+    if may_be_private
+        && let Some(place) = private_place(&resolved, options)
+        && place.path.exists()
+        && stays_below(&place.path, &place.root)
+    {
+        return place.path;
+    }
     if exists(&resolved) {
         return resolved;
     }
@@ -36,6 +49,73 @@ pub(crate) fn resolve_existing(path: &str, options: &ToolsOptions) -> PathBuf {
         .into_iter()
         .find(|candidate| exists(candidate))
         .unwrap_or(resolved)
+}
+
+/// Like [`resolve_existing`], for a file or folder that the confinement of commands lets us read.
+pub(crate) fn resolve_readable(path: &str, options: &ToolsOptions) -> Result<PathBuf, String> {
+    let resolved = resolve_existing(path, options);
+    if let Some(sandbox) = &options.sandbox {
+        let rules = sandbox.file_rules();
+        rules
+            .check_read(&resolved)
+            .map_err(|refusal| refusal.to_string())?;
+    }
+    Ok(resolved)
+}
+
+/// Fails where the confinement of commands does not let us write a file, given by its real path.
+pub(crate) fn check_write(target: &Path, options: &ToolsOptions) -> Result<(), String> {
+    match &options.sandbox {
+        Some(sandbox) => sandbox
+            .file_rules()
+            .check_write(target)
+            .map_err(|refusal| refusal.to_string()),
+        None => Ok(()),
+    }
+}
+
+/// A place in the private `/tmp` of confined commands.
+#[derive(Debug)]
+pub(crate) struct PrivatePlace {
+    /// Where it is outside.
+    pub(crate) path: PathBuf,
+    /// The private folder, links resolved. Commands can put links there that lead out of it for everybody but them.
+    pub(crate) root: PathBuf,
+}
+
+/// Where a path below `/tmp` is for confined commands that have a `/tmp` of their own; `None` where it is the same for them.
+pub(crate) fn private_place(path: &Path, options: &ToolsOptions) -> Option<PrivatePlace> {
+    let sandbox = options.sandbox.as_ref()?;
+    let policy = sandbox.policy();
+    // What the policy tells comes first: the rest may have to be prepared.
+    let rest = SHARED_TEMPORARY
+        .iter()
+        .find_map(|shared| path.strip_prefix(shared).ok())?;
+    let is_shared = [options.cwd.as_path(), &policy.working_folder]
+        .into_iter()
+        .chain(policy.write_roots.iter().map(PathBuf::as_path))
+        .any(|root| path.starts_with(root));
+    if is_shared {
+        return None;
+    }
+    let private = sandbox.private_temp()?;
+    // Without a folder of their own they see the shared one, and may not write there.
+    let has_own = sandbox.report().layers.contains(&Layer::MountNamespace);
+    if !has_own || path.starts_with(private) {
+        return None;
+    }
+    Some(PrivatePlace {
+        // Joining nothing would add a separator.
+        path: private.components().chain(rest.components()).collect(),
+        root: private.canonicalize().ok()?,
+    })
+}
+
+/// Whether a path, with its links followed as far as it exists, is below `root`, which is without links.
+pub(crate) fn stays_below(path: &Path, root: &Path) -> bool {
+    path.ancestors()
+        .find_map(|ancestor| ancestor.canonicalize().ok())
+        .is_some_and(|real| real.starts_with(root))
 }
 
 /// Writes a path with forward slashes, relative to `base` where it is below it.

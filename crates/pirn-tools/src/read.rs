@@ -73,7 +73,7 @@ fn output_schema() -> Value {
 
 async fn run(arguments: Arguments, options: Arc<ToolsOptions>, context: CallContext) -> Outcome {
     blocking::run(&context, move |stop| {
-        let path = paths::resolve_existing(&arguments.path, &options);
+        let path = paths::resolve_readable(&arguments.path, &options)?;
         let range = Range::new(arguments.offset, arguments.limit);
         read_file(&path, &arguments.path, range, options.image_limits, stop)
     })

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use ignore::overrides::{Override, OverrideBuilder};
 use ignore::{DirEntry, WalkBuilder};
+use pirn_sandbox::Sandbox;
 
 use crate::options::ToolsOptions;
 use crate::paths;
@@ -23,6 +24,8 @@ pub(crate) fn walk(
     let in_repository = root
         .ancestors()
         .any(|folder| folder.join(GIT_FOLDER).exists());
+    // What commands cannot read is left out as well.
+    let rules = options.sandbox.as_ref().map(Sandbox::file_rules);
     let mut builder = WalkBuilder::new(root);
     builder
         .hidden(false)
@@ -31,7 +34,12 @@ pub(crate) fn walk(
         .require_git(in_repository)
         .overrides(globs)
         .sort_by_file_name(std::ffi::OsStr::cmp)
-        .filter_entry(|entry| entry.depth() == 0 || entry.file_name() != GIT_FOLDER);
+        .filter_entry(move |entry| {
+            let is_hidden = rules
+                .as_ref()
+                .is_some_and(|rules| rules.hides(entry.path()));
+            entry.depth() == 0 || (entry.file_name() != GIT_FOLDER && !is_hidden)
+        });
     if let Some(home) = &options.home {
         let global = home.join(".config/git/ignore");
         if global.is_file() {
@@ -66,7 +74,7 @@ pub(crate) struct SearchRoot {
 impl SearchRoot {
     /// From a path as the caller wrote it; the working directory without one.
     pub(crate) fn locate(path: Option<&str>, options: &ToolsOptions) -> Result<Self, String> {
-        let named = paths::resolve_existing(path.unwrap_or("."), options);
+        let named = paths::resolve_readable(path.unwrap_or("."), options)?;
         match std::fs::canonicalize(&named) {
             Ok(real) => Ok(Self { named, real }),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {

@@ -46,7 +46,17 @@ pub fn write(options: Arc<ToolsOptions>) -> Tool {
 
 async fn run(arguments: Arguments, options: Arc<ToolsOptions>, context: CallContext) -> Outcome {
     let Arguments { path, content } = arguments;
-    let absolute = paths::resolve(&path, &options);
+    let outside = paths::resolve(&path, &options);
+    let (absolute, private_root) = match paths::private_place(&outside, &options) {
+        Some(place) => (place.path, Some(place.root)),
+        None => (outside, None),
+    };
+    let place = match private_root {
+        Some(_) => {
+            " (in the private temporary folder of commands, which goes at the end of the session)"
+        }
+        None => "",
+    };
     let failed = {
         let path = path.clone();
         move |error: &io::Error| format!("Could not write {path}: {}", paths::describe(error))
@@ -54,6 +64,12 @@ async fn run(arguments: Arguments, options: Arc<ToolsOptions>, context: CallCont
     let target = locate(&context, absolute)
         .await?
         .map_err(|error| failed(&error))?;
+    if private_root.is_some_and(|root| !paths::stays_below(&target, &root)) {
+        return Err(format!(
+            "Could not write {path}: a link there leads out of the private temporary folder of commands"
+        ));
+    }
+    paths::check_write(&target, &options)?;
     let turn = tokio::select! {
         turn = file_queue::turn(&target) => turn,
         () = context.cancel.cancelled() => return Err(crate::arguments::ABORTED.to_owned()),
@@ -64,7 +80,9 @@ async fn run(arguments: Arguments, options: Arc<ToolsOptions>, context: CallCont
         std::fs::create_dir_all(parent).map_err(|error| failed(&error))?;
         stop.check()?;
         atomic::replace(&target, content.as_bytes()).map_err(|error| failed(&error))?;
-        Ok(ToolResult::text(format!("Successfully wrote to {path}")))
+        Ok(ToolResult::text(format!(
+            "Successfully wrote to {path}{place}"
+        )))
     })
     .await
 }

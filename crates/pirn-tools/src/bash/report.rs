@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 use crate::limits::{CutBy, format_size};
 
 use super::capture::Capture;
+use super::confinement::Findings;
 
 /// How a command ended.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -34,14 +35,36 @@ pub(super) fn output_schema() -> Value {
                 "type": ["integer", "null"],
                 "description": "128 + n for signal n; null when the command was stopped"
             },
-            "wall_time_seconds": {"type": "number"}
+            "wall_time_seconds": {"type": "number"},
+            "denied": {
+                "type": "array",
+                "items": {"type": "string"},
+                "description": "What the sandbox refused to a command that failed, and the setting that would allow it"
+            },
+            "sandbox": {
+                "type": "object",
+                "description": "The confinement it ran in; absent when there is none",
+                "properties": {
+                    "profile": {"type": "string"},
+                    "network": {"type": "string"},
+                    "level": {"type": "string"},
+                    "layers": {"type": "array", "items": {"type": "string"}},
+                    "missing": {"type": "array", "items": {"type": "string"}}
+                },
+                "required": ["profile", "network", "layers"]
+            }
         },
         "required": ["output", "truncated", "exit_code", "wall_time_seconds"]
     })
 }
 
 /// Puts the result together.
-pub(super) async fn result(mut capture: Capture, end: &End, wall_time: Duration) -> ToolResult {
+pub(super) async fn result(
+    mut capture: Capture,
+    end: &End,
+    wall_time: Duration,
+    findings: Findings,
+) -> ToolResult {
     let full_output = capture.full_output().await;
     let (output, truncated) = capture.structured();
     let path = full_output
@@ -60,6 +83,9 @@ pub(super) async fn result(mut capture: Capture, end: &End, wall_time: Duration)
     let status = status_line(end);
     if let Some(status) = &status {
         append(&mut text, status);
+        if !findings.explanations.is_empty() {
+            append(&mut text, &findings.explanations.join("\n"));
+        }
     }
 
     let mut structured = Map::new();
@@ -75,12 +101,23 @@ pub(super) async fn result(mut capture: Capture, end: &End, wall_time: Duration)
     let tenths = (wall_time.as_secs_f64() * 10.0).round() / 10.0;
     structured.insert("wall_time_seconds".into(), tenths.into());
 
+    if !findings.explanations.is_empty() {
+        structured.insert("denied".into(), findings.explanations.into());
+    }
+    if let Some(sandbox) = &findings.sandbox {
+        structured.insert("sandbox".into(), sandbox.clone());
+    }
+
     let result = if status.is_some() {
         ToolResult::error(text)
     } else {
         ToolResult::text(text)
     };
-    result.with_structured(structured.into())
+    let result = result.with_structured(structured.into());
+    match findings.sandbox {
+        Some(sandbox) => result.with_details(json!({ "sandbox": sandbox })),
+        None => result,
+    }
 }
 
 /// Says what was cut and where all of it is.

@@ -16,5 +16,7 @@ mod kill;
 mod ls;
 mod paths;
 mod read;
+#[cfg(target_os = "linux")]
+mod sandbox;
 mod support;
 mod write;

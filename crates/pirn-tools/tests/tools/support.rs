@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+#[cfg(target_os = "linux")]
+use pirn_sandbox::{Sandbox, SandboxPolicy};
 use pirn_tool::{CallOutcome, CallRequest, Pipeline, Registry, ToolResult};
 use pirn_tools::{ToolsOptions, builtin_tools};
 use serde_json::Value;
@@ -13,6 +15,7 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 /// A folder to work in, with tools that work there.
 pub(crate) struct Bench {
     folder: tempfile::TempDir,
+    pub(crate) registry: Registry,
     pub(crate) pipeline: Pipeline,
 }
 
@@ -38,8 +41,20 @@ impl Bench {
         }
         Self {
             folder,
-            pipeline: Pipeline::builder(registry).build(),
+            pipeline: Pipeline::builder(registry.clone()).build(),
+            registry,
         }
+    }
+
+    /// A bench whose commands are confined. The policy's folders are those of the bench.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn confined(change: impl FnOnce(&mut SandboxPolicy)) -> Self {
+        Self::with(|options| {
+            let mut policy = SandboxPolicy::new(&options.cwd, &options.temp_dir);
+            policy.home.clone_from(&options.home);
+            change(&mut policy);
+            options.sandbox = Some(Sandbox::prepare(policy).unwrap());
+        })
     }
 
     /// A path below the working directory.
