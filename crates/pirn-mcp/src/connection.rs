@@ -10,6 +10,7 @@ mod subscription;
 use std::sync::Arc;
 use std::time::Duration;
 
+use pirn_sandbox::SandboxReport;
 use rmcp::RoleClient;
 use rmcp::model::{CallToolRequest, CallToolRequestParams, ClientRequest};
 use rmcp::service::{Peer, RunningServiceCancellationToken};
@@ -58,7 +59,7 @@ pub(crate) struct ConnectOptions {
     pub(crate) standard_error: Arc<dyn Fn(&str) + Send + Sync>,
 }
 
-/// What a server said about itself.
+/// What a server said about itself, and what its process is confined by.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ServerFacts {
     /// Its own name.
@@ -75,6 +76,8 @@ pub struct ServerFacts {
     pub has_resources: bool,
     /// Whether it has prompts.
     pub has_prompts: bool,
+    /// The confinement of its process, where it has one.
+    pub sandbox: Option<SandboxReport>,
 }
 
 /// What changed at a server.

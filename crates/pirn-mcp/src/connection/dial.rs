@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use pirn_sandbox::Sandbox;
 use rmcp::RoleClient;
 use rmcp::model::{ProtocolVersion, ServerPeerInfo, SubscriptionFilter};
 use rmcp::service::{
@@ -61,22 +62,69 @@ async fn try_process(
         Some(Era::Legacy) | None => Silence::Older,
     };
     let standard_error = Arc::clone(&options.standard_error);
-    let transport =
-        StdioTransport::start(server, wire.clone(), standard_error, silence).map_err(|error| {
-            Refused {
-                error: Error::new(ErrorKind::Start, name, "could not be started")
-                    .with_hint("Check \"command\", \"cwd\" and the PATH it is looked up on.")
-                    .because(error),
-                instead: None,
-            }
-        })?;
+    let sandbox = sandbox(server, name, &wire).await?;
+    let report = sandbox.as_ref().map(|sandbox| sandbox.report().clone());
+    let transport = StdioTransport::start(server, sandbox, wire.clone(), standard_error, silence)
+        .map_err(|error| Refused {
+        error: Error::new(ErrorKind::Start, name, "could not be started")
+            .with_hint("Check \"command\", \"cwd\" and the PATH it is looked up on.")
+            .because(error),
+        instead: None,
+    })?;
     let cause = Cause::Process(transport.ending());
     shake_hands(options, transport, wire, cause.clone(), era)
         .await
+        .map(|mut connection| {
+            connection.facts.sandbox = report;
+            connection
+        })
         .map_err(|error| Refused {
             instead: other_era(&error, era),
             error: explain(name, error, &cause),
         })
+}
+
+/// The confinement of the server's process, ready for it, where it is to have one.
+async fn sandbox(
+    server: &StdioServer,
+    name: &str,
+    wire: &Wire,
+) -> Result<Option<Sandbox>, Refused> {
+    let Some(wanted) = server.sandbox.clone() else {
+        return Ok(None);
+    };
+    let directory = server.directory.clone();
+    let refused = |error| Refused {
+        error,
+        instead: None,
+    };
+    let failed = || {
+        Error::new(
+            ErrorKind::Start,
+            name,
+            "cannot be confined as its \"sandbox\" says",
+        )
+    };
+    // It tries out what the machine can do, which takes a moment the first time.
+    let prepared = tokio::task::spawn_blocking(move || wanted.prepare(&directory)).await;
+    let sandbox = match prepared {
+        Ok(Ok(sandbox)) => sandbox,
+        Ok(Err(error)) => return Err(refused(failed().because(error))),
+        Err(error) => return Err(refused(failed().because(error))),
+    };
+    let report = sandbox.report();
+    wire.trace().note(&format!(
+        "confined: {}",
+        serde_json::to_string(report).unwrap_or_default()
+    ));
+    if report.level.is_none() {
+        let reason = report.missing.first().map(|missing| &missing.reason);
+        wire.warn(format!(
+            "its process is not confined: {}",
+            reason.map_or("this system has no means for it", String::as_str)
+        ));
+    }
+    Ok(Some(sandbox))
 }
 
 /// Which other way of speaking may help after a handshake failed; `None` where the server was known to speak this one.
@@ -322,6 +370,7 @@ fn facts(info: &ServerPeerInfo) -> ServerFacts {
         has_tools: capabilities.tools.is_some(),
         has_resources: capabilities.resources.is_some(),
         has_prompts: capabilities.prompts.is_some(),
+        sandbox: None,
     }
 }
 

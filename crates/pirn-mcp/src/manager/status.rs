@@ -5,7 +5,8 @@ use std::sync::Arc;
 use tokio::time::Instant;
 
 use crate::config::{
-    HttpKind, McpExposure, ServerEntry, ServerOrigin, StartMode, ToolExposures, TransportEntry,
+    HttpKind, McpExposure, SandboxEntry, ServerEntry, ServerOrigin, StartMode, ToolExposures,
+    TransportEntry,
 };
 use crate::connection::{Era, ServerFacts};
 use crate::error::{Error, ErrorKind};
@@ -132,6 +133,8 @@ pub struct TransportSummary {
     pub kind: TransportKind,
     /// The command with its arguments, or the URL without user, password, query and fragment.
     pub target: String,
+    /// The confinement that is wanted for its process.
+    pub sandbox: Option<SandboxEntry>,
 }
 
 impl From<&TransportEntry> for TransportSummary {
@@ -145,6 +148,7 @@ impl From<&TransportEntry> for TransportSummary {
                 Self {
                     kind: TransportKind::Stdio,
                     target: words.join(" "),
+                    sandbox: stdio.sandbox.clone(),
                 }
             }
             TransportEntry::Http(http) => Self {
@@ -153,6 +157,7 @@ impl From<&TransportEntry> for TransportSummary {
                     HttpKind::Sse => TransportKind::Sse,
                 },
                 target: shown_url(&http.url),
+                sandbox: None,
             },
         }
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use pirn_sandbox::{Child, ChildOutput, Command, ExitStatus, OutputMode, Stdin};
+use pirn_sandbox::{Child, ChildOutput, Command, ExitStatus, OutputMode, Sandbox, Stdin};
 use rmcp::RoleClient;
 use rmcp::model::{
     ClientJsonRpcMessage, ClientRequest, JsonRpcMessage, RequestId, ServerJsonRpcMessage,
@@ -98,6 +98,8 @@ pub(crate) struct StdioTransport {
     /// Set when the program itself is gone.
     output_deadline: Option<Instant>,
     is_ended: bool,
+    /// The private temporary folder lives as long as this.
+    _sandbox: Option<Sandbox>,
 }
 
 /// What the silence of a server after `server/discover` means.
@@ -117,20 +119,24 @@ struct Probe {
 }
 
 impl StdioTransport {
-    /// Starts the child.
+    /// Starts the child, confined where there is a sandbox.
     pub(crate) fn start(
         server: &StdioServer,
+        sandbox: Option<Sandbox>,
         wire: Wire,
         standard_error: LineSink,
         silence: Silence,
     ) -> Result<Self, pirn_sandbox::Error> {
-        let mut child = Command::new(&server.program)
+        let mut command = Command::new(&server.program)
             .args(&server.arguments)
             .current_dir(&server.directory)
             .envs(server.environment.iter().cloned())
             .stdin(Stdin::Piped)
-            .output_mode(OutputMode::Separate)
-            .spawn()?;
+            .output_mode(OutputMode::Separate);
+        if let Some(sandbox) = &sandbox {
+            command = command.sandbox(sandbox);
+        }
+        let mut child = command.spawn()?;
         let stdin = child.take_stdin();
         let error_output = child.take_error_output();
         let output = child.take_output();
@@ -159,6 +165,7 @@ impl StdioTransport {
             probe: None,
             output_deadline: None,
             is_ended: false,
+            _sandbox: sandbox,
         })
     }
 
