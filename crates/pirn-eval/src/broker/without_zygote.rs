@@ -1,0 +1,60 @@
+//! Zygotes need process namespaces, which only Linux has; elsewhere each eval gets a process of its own.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+
+use pirn_sandbox::Child;
+use tokio::sync::mpsc::UnboundedSender;
+
+use super::event::ProcessEvent;
+use super::wires::Wires;
+use crate::tail::SharedTail;
+
+/// What a fork of the zygote can be sent.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum ForkSignal {
+    Int,
+    Term,
+    Kill,
+}
+
+/// A warm Python, of which there is none.
+pub(super) struct Zygote {
+    pub(super) key: u64,
+}
+
+/// Always fails.
+pub(super) fn control_pair() -> io::Result<(OwnedFd, OwnedFd)> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+impl Zygote {
+    /// Always fails, and ends the child.
+    pub(super) fn follow(
+        _key: u64,
+        child: Child,
+        _control: OwnedFd,
+        _tail: SharedTail,
+        _events: UnboundedSender<ProcessEvent>,
+    ) -> io::Result<Self> {
+        drop(child);
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    /// Always fails.
+    pub(super) fn fork(&self, _id: &str) -> io::Result<Wires> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    /// Does nothing.
+    pub(super) fn signal(&self, _id: &str, _signal: ForkSignal) {}
+
+    /// There is none.
+    pub(super) fn child(&self) -> Option<&Arc<Child>> {
+        None
+    }
+
+    /// Does nothing.
+    pub(super) fn kill(&self) {}
+}

@@ -1,0 +1,193 @@
+//! How a kernel is set up.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use pirn_sandbox::{
+    Level, LevelChoice, Limits, NetworkRules, Profile, Readable, UNREADABLE_DEFAULT,
+};
+
+use crate::limits::{OUTPUT_BYTES_DEFAULT, OUTPUT_BYTES_LEAST, OUTPUT_BYTES_MOST, TIMEOUT_MAX};
+use crate::script::ScriptEngine;
+use crate::state::StateStore;
+
+/// How Python programs follow each other.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum PythonEngine {
+    /// A new process for each; `state` alone is kept, as JSON, all or nothing.
+    #[default]
+    Fresh,
+    /// One live namespace per branch, kept between them.
+    Persistent,
+}
+
+impl PythonEngine {
+    /// The name in settings.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Fresh => "fresh",
+            Self::Persistent => "persistent",
+        }
+    }
+
+    /// Finds an engine by its name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        [Self::Fresh, Self::Persistent]
+            .into_iter()
+            .find(|engine| engine.as_str() == name)
+    }
+}
+
+/// The program that acts as broker: the one that calls [`crate::broker::run`].
+#[derive(Debug, Clone)]
+pub struct BrokerProgram {
+    /// The program's file, such as the running one's own.
+    pub program: PathBuf,
+    /// What makes it the broker.
+    pub arguments: Vec<OsString>,
+}
+
+/// What workers may reach over the network.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum WorkerNetwork {
+    /// Nothing.
+    #[default]
+    Off,
+    /// What these rules let through; nobody is asked about other hosts.
+    AllowList(NetworkRules),
+    /// Everything.
+    On,
+}
+
+/// How workers are confined. Their own processes apply it, so it is data.
+#[derive(Debug, Clone)]
+pub struct WorkerConfinement {
+    /// What they may write; [`Profile::Off`] counts as [`Profile::WorkspaceWrite`], since workers are always confined.
+    pub profile: Profile,
+    /// What they may reach.
+    pub network: WorkerNetwork,
+    /// Further folders they may write.
+    pub write_roots: Vec<PathBuf>,
+    /// What they may read.
+    pub readable: Readable,
+    /// What they may not read even so; see [`pirn_sandbox::SandboxPolicy::unreadable`].
+    pub unreadable: Vec<String>,
+    /// The user's home.
+    pub home: Option<PathBuf>,
+    /// Where private temporary folders are created.
+    pub temp_dir: PathBuf,
+    /// Bounds on resources.
+    pub limits: Limits,
+    /// Which level to use.
+    pub level: LevelChoice,
+    /// Where the machine cannot give at least this level, nothing starts.
+    pub require: Option<Level>,
+}
+
+impl WorkerConfinement {
+    /// The default profile without network, and the default list of unreadable places.
+    pub fn new(temp_dir: impl Into<PathBuf>) -> Self {
+        Self {
+            profile: Profile::WorkspaceWrite,
+            network: WorkerNetwork::Off,
+            write_roots: Vec::new(),
+            readable: Readable::default(),
+            unreadable: UNREADABLE_DEFAULT.iter().map(ToString::to_string).collect(),
+            home: None,
+            temp_dir: temp_dir.into(),
+            limits: Limits::default(),
+            level: LevelChoice::default(),
+            require: None,
+        }
+    }
+}
+
+/// The programs that run inside the interpreters. The defaults are Pirn's own; others are for tests of the protocol.
+#[derive(Debug, Clone, Default)]
+pub struct WorkerPrograms {
+    /// Source for `python3 -c`.
+    pub python: Option<String>,
+    /// Source for `node -e`.
+    pub javascript: Option<String>,
+}
+
+/// How a kernel is set up.
+#[derive(Clone)]
+pub struct KernelOptions {
+    /// Who is started as broker.
+    pub broker: BrokerProgram,
+    /// The whole environment of workers; the caller has taken out what they must not know.
+    pub environment: Vec<(OsString, OsString)>,
+    /// The Python interpreter; `None`: `python3` on the `PATH` of the environment.
+    pub python: Option<PathBuf>,
+    /// Node; `None`: `node` on the `PATH` of the environment.
+    pub node: Option<PathBuf>,
+    /// Where programs run; an absolute path.
+    pub working_folder: PathBuf,
+    /// How workers are confined.
+    pub confinement: WorkerConfinement,
+    /// How Python programs follow each other.
+    pub python_engine: PythonEngine,
+    /// What is kept of each output, in bytes; clamped to 256..=262,144.
+    pub output_bytes_max: usize,
+    /// The longest time an eval may ask for; clamped to [`TIMEOUT_MAX`].
+    pub timeout_max: Duration,
+    /// Where committed state is kept.
+    pub state: Arc<dyn StateStore>,
+    /// Runs JavaScript where there is no node.
+    pub script_engine: Option<Arc<dyn ScriptEngine>>,
+    /// The programs inside the interpreters.
+    pub workers: WorkerPrograms,
+}
+
+impl KernelOptions {
+    /// Options with the default engine and limits, an empty environment, and no engine of Pirn's own for JavaScript.
+    pub fn new(
+        broker: BrokerProgram,
+        working_folder: impl Into<PathBuf>,
+        confinement: WorkerConfinement,
+        state: Arc<dyn StateStore>,
+    ) -> Self {
+        Self {
+            broker,
+            environment: Vec::new(),
+            python: None,
+            node: None,
+            working_folder: working_folder.into(),
+            confinement,
+            python_engine: PythonEngine::default(),
+            output_bytes_max: OUTPUT_BYTES_DEFAULT,
+            timeout_max: TIMEOUT_MAX,
+            state,
+            script_engine: None,
+            workers: WorkerPrograms::default(),
+        }
+    }
+
+    /// What is kept of each output, in bytes.
+    pub(crate) fn output_bytes(&self) -> usize {
+        self.output_bytes_max
+            .clamp(OUTPUT_BYTES_LEAST, OUTPUT_BYTES_MOST)
+    }
+
+    /// How long an eval that asks for `asked` may run.
+    pub(crate) fn timeout(&self, asked: Duration) -> Duration {
+        asked.min(self.timeout_max).min(TIMEOUT_MAX)
+    }
+}
+
+impl std::fmt::Debug for KernelOptions {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("KernelOptions")
+            .field("broker", &self.broker)
+            .field("python", &self.python)
+            .field("node", &self.node)
+            .field("working_folder", &self.working_folder)
+            .field("confinement", &self.confinement)
+            .field("python_engine", &self.python_engine)
+            .finish_non_exhaustive()
+    }
+}

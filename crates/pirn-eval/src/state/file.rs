@@ -1,0 +1,252 @@
+//! State in a file.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use super::memory::full;
+use super::{Branches, StateStore, TOTAL_BYTES_MAX};
+use crate::request::Language;
+
+/// The name of the format, by which a file is recognised.
+const FORMAT: &str = "pirn-eval-state";
+/// The version of the format.
+const VERSION: u64 = 1;
+/// Bytes of the file: the states, and some room for names and for people who indented it.
+const FILE_BYTES_MAX: u64 = 2 * TOTAL_BYTES_MAX as u64;
+/// How long another process may hold the lock. It is held for one change, a matter of milliseconds.
+const LOCK_WAIT: Duration = Duration::from_secs(10);
+/// How often the lock is tried meanwhile.
+const LOCK_RETRY: Duration = Duration::from_millis(5);
+
+/// Keeps the states of a set of branches in one file that only its owner can read. A commit replaces the file as a whole: a
+/// reader, and a process that is killed in between, finds the old states or the new. A file of another program, a damaged one
+/// and one of a later version are never overwritten. Several processes may use one file.
+#[derive(Debug)]
+pub struct FileStateStore {
+    path: PathBuf,
+    /// The path as the caller wrote it.
+    shown: String,
+}
+
+/// The file's content.
+#[derive(Debug, Serialize, Deserialize)]
+struct Contents {
+    format: String,
+    version: u64,
+    branches: Branches<Box<RawValue>>,
+}
+
+/// The part of the content that every version has.
+#[derive(Debug, Deserialize)]
+struct Header {
+    format: String,
+    version: u64,
+}
+
+impl FileStateStore {
+    /// Opens the file, which need not exist yet; its folder must. Fails where the file holds something else. A link stays a link:
+    /// what it points to is replaced.
+    pub fn open(path: impl Into<PathBuf>) -> Result<Self, String> {
+        let path = path.into();
+        let shown = path.display().to_string();
+        let store = Self {
+            path: path.canonicalize().unwrap_or(path),
+            shown,
+        };
+        store.read()?;
+        Ok(store)
+    }
+
+    fn read(&self) -> Result<Branches<Box<RawValue>>, String> {
+        read(&self.path).map_err(|problem| {
+            format!(
+                "the state file {} cannot be used: {problem}; repair the file or move it away, it was not changed",
+                self.shown
+            )
+        })
+    }
+
+    /// Changes the states under the lock.
+    fn change(
+        &self,
+        change: impl FnOnce(&mut Branches<Box<RawValue>>) -> Result<(), String>,
+    ) -> Result<(), String> {
+        let kept =
+            |problem: String| format!("the state file {} cannot be written: {problem}", self.shown);
+        // Released when it is closed.
+        let _lock = lock(&self.path).map_err(kept)?;
+        let mut branches = self.read()?;
+        change(&mut branches)?;
+        let contents = Contents {
+            format: FORMAT.to_owned(),
+            version: VERSION,
+            branches,
+        };
+        let mut text = serde_json::to_vec(&contents).map_err(|error| kept(error.to_string()))?;
+        text.push(b'\n');
+        if text.len() > TOTAL_BYTES_MAX {
+            return Err(full());
+        }
+        replace(&self.path, &text).map_err(|error| kept(error.to_string()))
+    }
+}
+
+impl StateStore for FileStateStore {
+    fn load(&self, branch: &str, language: Language) -> Result<Option<String>, String> {
+        let branches = self.read()?;
+        let states = branches.get(branch);
+        Ok(states
+            .and_then(|states| states.get(language.as_str()))
+            .map(|state| state.get().to_owned()))
+    }
+
+    fn commit(&self, branch: &str, language: Language, state: &str) -> Result<(), String> {
+        let state = RawValue::from_string(state.to_owned())
+            .map_err(|error| format!("the state is not JSON: {error}"))?;
+        self.change(|branches| {
+            branches
+                .entry(branch.to_owned())
+                .or_default()
+                .insert(language.as_str().to_owned(), state);
+            Ok(())
+        })
+    }
+
+    fn clear(&self, branch: &str) -> Result<(), String> {
+        // Nothing to clear must not make a file.
+        if !self.read()?.contains_key(branch) {
+            return Ok(());
+        }
+        self.change(|branches| {
+            branches.remove(branch);
+            Ok(())
+        })
+    }
+
+    fn fork(&self, from: &str, to: &str) -> Result<(), String> {
+        self.change(|branches| {
+            match branches.get(from).cloned() {
+                Some(states) => branches.insert(to.to_owned(), states),
+                None => branches.remove(to),
+            };
+            Ok(())
+        })
+    }
+}
+
+fn read(path: &Path) -> Result<Branches<Box<RawValue>>, String> {
+    let text = |error: io::Error| error.to_string();
+    let file = match open_without_waiting(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Branches::new()),
+        Err(error) => return Err(error.to_string()),
+    };
+    if !file.metadata().map_err(text)?.is_file() {
+        return Err("it is no regular file".to_owned());
+    }
+    let mut bytes = Vec::new();
+    file.take(FILE_BYTES_MAX + 1)
+        .read_to_end(&mut bytes)
+        .map_err(text)?;
+    if bytes.len() as u64 > FILE_BYTES_MAX {
+        return Err(format!("it is larger than {} MiB", FILE_BYTES_MAX >> 20));
+    }
+    parse(&bytes)
+}
+
+fn parse(bytes: &[u8]) -> Result<Branches<Box<RawValue>>, String> {
+    let header: Header = serde_json::from_slice(bytes)
+        .map_err(|error| format!("it is no file of this kind, or it is damaged ({error})"))?;
+    if header.format != FORMAT {
+        return Err("it is a file of another kind".to_owned());
+    }
+    if header.version > VERSION {
+        return Err(format!(
+            "it was written by a later version (format {}, this one knows {VERSION})",
+            header.version
+        ));
+    }
+    let contents: Contents =
+        serde_json::from_slice(bytes).map_err(|error| format!("it is damaged ({error})"))?;
+    Ok(contents.branches)
+}
+
+/// A pipe without a writer would keep a plain open waiting.
+fn open_without_waiting(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(
+        &mut options,
+        rustix::fs::OFlags::NONBLOCK.bits().cast_signed(),
+    );
+    options.open(path)
+}
+
+/// Takes the lock: a file beside the other, which is replaced and so cannot hold it.
+fn lock(path: &Path) -> Result<File, String> {
+    let file = private_file(&beside(path, ".lock")).map_err(|error| error.to_string())?;
+    let deadline = Instant::now() + LOCK_WAIT;
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(TryLockError::WouldBlock) if Instant::now() < deadline => {
+                std::thread::sleep(LOCK_RETRY); // sleeps: another process holds the lock, and a wait with a limit is not offered
+            }
+            Err(TryLockError::WouldBlock) => {
+                return Err("another process holds its lock".to_owned());
+            }
+            Err(TryLockError::Error(error)) => return Err(format!("it cannot be locked: {error}")),
+        }
+    }
+}
+
+/// Gives the file new content. The name of the file in between is always the same, so that a killed process leaves one at most,
+/// which the next change overwrites. The lock keeps others away from it.
+fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
+    let staged = beside(path, ".new");
+    // What a killed process left may be open elsewhere, or be something else altogether.
+    match std::fs::remove_file(&staged) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        Ok(()) | Err(_) => {}
+    }
+    let mut file = private_file(&staged)?;
+    file.write_all(content)?;
+    // Without this a crash of the machine could leave the new name with no content.
+    file.sync_all()?;
+    std::fs::rename(&staged, path)?;
+    if let Some(folder) = path.parent() {
+        let folder = if folder.as_os_str().is_empty() {
+            Path::new(".")
+        } else {
+            folder
+        };
+        // Not every file system can do it; the content is safe either way.
+        let _unsupported = File::open(folder).and_then(|folder| folder.sync_all());
+    }
+    Ok(())
+}
+
+fn beside(path: &Path, ending: &str) -> PathBuf {
+    let mut name = std::ffi::OsString::from(".");
+    name.push(path.file_name().unwrap_or_default());
+    name.push(ending);
+    path.with_file_name(name)
+}
+
+fn private_file(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(false);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt as _;
+        let flags = rustix::fs::OFlags::NOFOLLOW.bits().cast_signed();
+        options.mode(0o600).custom_flags(flags);
+    }
+    options.open(path)
+}

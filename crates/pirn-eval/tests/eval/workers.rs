@@ -1,0 +1,108 @@
+//! The real workers, at every level that the machine offers.
+
+use pirn_eval::{EvalRequest, Kernel, KernelState, PythonEngine};
+use pirn_sandbox::{Layer, Level, LevelChoice};
+use serde_json::json;
+
+use crate::support::{Bench, Test, assert_failed, assert_ok, block_on, javascript, request};
+
+pub(crate) const TESTS: &[Test] = &[
+    ("python_works_at_every_level", python),
+    ("python_lives_on", python_live),
+    ("javascript_works", javascript_works),
+    ("stuck_programs_end_at_every_level", stuck),
+];
+
+async fn eval_ok(kernel: &Kernel, request: EvalRequest) -> pirn_eval::EvalOutcome {
+    let outcome = kernel.eval(request).await;
+    assert_ok(&outcome);
+    outcome
+}
+
+fn python() {
+    block_on(async {
+        for level in Level::ALL {
+            let bench =
+                Bench::with(|options| options.confinement.level = LevelChoice::AtMost(level));
+            let outcome = eval_ok(&bench.kernel, request("1 + 1")).await;
+            assert_eq!(outcome.value, Some(json!(2)));
+            assert!(outcome.interpreter.starts_with("python 3."));
+            let report = outcome.sandbox.unwrap();
+            assert_eq!(report.level, Some(level));
+            let has_namespace = report.layers.contains(&Layer::ProcessNamespace);
+            assert_eq!(has_namespace, level != Level::Lite);
+            let code = "state['n'] = state.get('n', 0) + 1; print('out'); state['n']";
+            for n in 1..4 {
+                let outcome = eval_ok(&bench.kernel, request(code)).await;
+                assert_eq!(outcome.value, Some(json!(n)));
+                assert_eq!(outcome.stdout, "out\n");
+                assert_eq!(outcome.state, KernelState::Committed);
+                assert!(outcome.is_kernel_reused);
+            }
+            let code = "[tool.echo(a=1), tool.call('echo', {'b': 2})]";
+            let outcome = eval_ok(&bench.kernel, request(code)).await;
+            assert_eq!(outcome.value, Some(json!([{"a": 1}, {"b": 2}])));
+            assert_eq!(outcome.calls.len(), 2);
+            let outcome = bench.eval("state['n'] = 100\nprint('x')\n1/0").await;
+            assert_failed(&outcome, "user_error", "ZeroDivisionError");
+            assert_eq!(outcome.state, KernelState::Unchanged);
+            assert_eq!(outcome.stdout, "x\n");
+            let outcome = bench.eval("open('/usr/pirn-was-here', 'w')").await;
+            assert_failed(&outcome, "user_error", "/usr/pirn-was-here");
+            let note = outcome.notes.join(" ");
+            assert!(note.contains("sandbox.writeRoots"), "{:?}", outcome.notes);
+            let outcome = bench.eval("import os; os._exit(0)").await;
+            assert_failed(&outcome, "worker_exit", "without a finalized result");
+            let outcome = eval_ok(&bench.kernel, request("state['n']")).await;
+            assert_eq!(outcome.value, Some(json!(3)));
+        }
+    });
+}
+
+fn python_live() {
+    block_on(async {
+        let bench = Bench::with(|options| options.python_engine = PythonEngine::Persistent);
+        eval_ok(
+            &bench.kernel,
+            request("x = 20\ndef double(n): return 2 * n"),
+        )
+        .await;
+        let outcome = eval_ok(&bench.kernel, request("double(x) + 2")).await;
+        assert_eq!(outcome.value, Some(json!(42)));
+        assert!(outcome.is_kernel_reused);
+    });
+}
+
+fn javascript_works() {
+    block_on(async {
+        let bench = Bench::with(|_| {});
+        let code = "state.n = (state.n ?? 0) + 1; console.log('out'); return [state.n, await tool.echo({a: 1})]";
+        for n in 1..3 {
+            let outcome = eval_ok(&bench.kernel, javascript(code)).await;
+            assert_eq!(outcome.value, Some(json!([n, {"a": 1}])));
+            assert_eq!(outcome.stdout, "out\n");
+            assert!(outcome.interpreter.starts_with("node "));
+        }
+    });
+}
+
+fn stuck() {
+    block_on(async {
+        for level in Level::ALL {
+            let bench =
+                Bench::with(|options| options.confinement.level = LevelChoice::AtMost(level));
+            eval_ok(&bench.kernel, request("1")).await;
+            for code in [
+                "while True: pass",
+                "import signal, time\nfor n in (2, 15): signal.signal(n, signal.SIG_IGN)\nwhile True: time.sleep(60)",
+            ] {
+                let mut request = request(code);
+                request.timeout = std::time::Duration::from_millis(300);
+                let outcome = bench.kernel.eval(request).await;
+                assert_failed(&outcome, "timeout", "timed out");
+                assert_eq!(outcome.state, KernelState::Unchanged);
+                eval_ok(&bench.kernel, crate::support::request("1")).await;
+            }
+        }
+    });
+}
