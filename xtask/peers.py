@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Installs the real servers of the Model Context Protocol that tests talk to, and the official conformance suite.
+"""Installs what tests work with: real servers of the Model Context Protocol, the official conformance suite, and the packages
+that people's Python projects use.
 
     python3 xtask/peers.py target/peers
 
 Needs npm and Python's venv. Everything goes into the one folder: npm's packages into `node_modules`, Python's into one virtual
-environment per line of PYTHON. A folder that already holds exactly these versions is left alone.
+environment per line of PYTHON. What already has exactly these versions is left alone.
 """
 
 import fcntl
@@ -40,9 +41,17 @@ PYTHON = {
         "fastmcp==4.2.3",
     ],
     "python-old": ["mcp==1.30.0", "mcp-server-sqlite==2025.4.25"],
+    # Not for servers: for work in a sandbox.
+    "python-work": [
+        "pytest==9.2.0",
+        "numpy==2.4.6",
+        "matplotlib==3.11.2",
+        "pillow==13.0.0",
+        "pandas==3.1.1",
+    ],
 }
 
-# Says that everything is there; written last.
+# Says what is there; written after each part.
 STAMP = "installed.json"
 
 
@@ -54,18 +63,33 @@ def main():
     # Programs of a virtual environment name their interpreter by its whole path, so the environment must not lie behind a
     # link that another checkout does not have.
     folder = folder.resolve()
-    wanted = json.dumps({"npm": NPM, "python": PYTHON, "folder": str(folder)}, indent=2)
     with open(folder / ".lock", "w", encoding="utf-8") as lock:
         # Two checkouts may share the folder.
         fcntl.flock(lock, fcntl.LOCK_EX)
-        stamp = folder / STAMP
-        if stamp.is_file() and stamp.read_text(encoding="utf-8") == wanted:
-            return
-        stamp.unlink(missing_ok=True)
-        install_npm(folder)
+        installed = read_stamp(folder)
+        if installed["npm"] != NPM:
+            install_npm(folder)
+            installed["npm"] = NPM
+            write_stamp(folder, installed)
         for name, requirements in PYTHON.items():
-            install_python(folder / name, requirements)
-        stamp.write_text(wanted, encoding="utf-8")
+            if installed["python"].get(name) != requirements:
+                install_python(folder / name, requirements)
+                installed["python"][name] = requirements
+                write_stamp(folder, installed)
+
+
+def read_stamp(folder):
+    """What is installed. Nothing, where the folder was moved."""
+    nothing = {"npm": None, "python": {}, "folder": str(folder)}
+    try:
+        stamp = json.loads((folder / STAMP).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return nothing
+    return stamp if stamp.get("folder") == str(folder) else nothing
+
+
+def write_stamp(folder, installed):
+    (folder / STAMP).write_text(json.dumps(installed, indent=2), encoding="utf-8")
 
 
 def install_npm(folder):

@@ -7,10 +7,13 @@ use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use pirn_codemode::{LayoutKind, OPTION_INTEGER_MAX, OPTION_TIMEOUT_MS_MAX};
 use pirn_tool::Effects;
 
+use crate::confinement::ConfinementArguments;
+use crate::eval::EvalArguments;
 use crate::failure::{Exit, Failure};
 use crate::mcp::{Configuration, ConfigurationArguments, McpArguments};
+use crate::project::Project;
 use crate::surroundings::Surroundings;
-use crate::trust::Trust;
+use crate::trust::{Gate, Trust};
 
 /// Help is wrapped at this width, also on wider terminals: longer lines are hard to read.
 const HELP_COLUMNS_MAX: usize = 100;
@@ -50,6 +53,15 @@ pub(crate) enum Command {
         after_long_help = exit_codes()
     )]
     Exec(Box<ExecArguments>),
+    /// Run a Python or JavaScript program that calls tools
+    ///
+    /// The program runs in the user's own interpreter, confined, after it was shown and approved. Python gives the value of its
+    /// last expression; JavaScript is the body of an async function and gives what it returns. Tools are `tool.NAME(...)`.
+    #[command(
+        override_usage = "pirn eval [OPTIONS] <FILE>\n       pirn eval [OPTIONS] --python -\n       pirn eval [OPTIONS] --python -e <CODE>",
+        after_long_help = exit_codes()
+    )]
+    Eval(Box<EvalArguments>),
     /// List the tools that scripts can call
     Tools(ToolsArguments),
     /// Configure and try MCP servers
@@ -127,6 +139,10 @@ pub(crate) struct ExecArguments {
     /// Deny every tool that can do more than read
     #[arg(long, conflicts_with = "yes", help_heading = "Permissions")]
     pub(crate) read_only: bool,
+
+    /// Confinement of commands.
+    #[command(flatten)]
+    pub(crate) confinement: ConfinementArguments,
 
     /// Which MCP servers.
     #[command(flatten)]
@@ -226,10 +242,19 @@ pub(crate) struct UsedServersArguments {
 }
 
 impl UsedServersArguments {
+    /// The files of the project that the command uses.
+    pub(crate) fn gates(&self) -> &'static [Gate] {
+        if self.no_mcp {
+            &[Gate::Settings]
+        } else {
+            &[Gate::Settings, Gate::McpServers]
+        }
+    }
+
     /// The servers to use. `None` without any: then nothing of MCP is touched.
     pub(crate) fn configuration(
         &self,
-        approval: &ApprovalArguments,
+        project: &Project,
         folder: &Path,
         surroundings: &Surroundings,
     ) -> Result<Option<Configuration>, Failure> {
@@ -237,7 +262,7 @@ impl UsedServersArguments {
             return Ok(None);
         }
         let configuration =
-            Configuration::load(&self.configuration, approval, folder, surroundings)?;
+            Configuration::load(&self.configuration, project, folder, surroundings)?;
         // Servers that are all switched off cost nothing either.
         Ok(configuration.filter(Configuration::matters))
     }
@@ -339,7 +364,8 @@ pub(crate) fn union(effects: &[Effects]) -> Effects {
         .fold(Effects::NONE, |sum, effect| sum | *effect)
 }
 
-fn effects_parser() -> impl clap::builder::TypedValueParser<Value = Effects> {
+/// Reads effects by their names, and the word for all of them.
+pub(crate) fn effects_parser() -> impl clap::builder::TypedValueParser<Value = Effects> {
     let names = Effects::ALL
         .into_iter()
         .map(|(_, name)| name)

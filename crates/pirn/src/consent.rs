@@ -25,6 +25,24 @@ pub(crate) enum Asking {
     Impossible,
 }
 
+/// The flag that allows effects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum AllowingFlag {
+    /// `--yes=EFFECTS`.
+    Yes,
+    /// `--allow=EFFECTS`.
+    Allow,
+}
+
+impl AllowingFlag {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Yes => "--yes",
+            Self::Allow => "--allow",
+        }
+    }
+}
+
 /// What the user said about effects on the command line.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Consent {
@@ -32,6 +50,7 @@ pub(crate) struct Consent {
     denied: Effects,
     is_read_only: bool,
     asking: Asking,
+    flag: AllowingFlag,
 }
 
 impl Consent {
@@ -48,6 +67,7 @@ impl Consent {
             denied,
             is_read_only: false,
             asking,
+            flag: AllowingFlag::Yes,
         }
     }
 
@@ -58,7 +78,14 @@ impl Consent {
             denied,
             is_read_only: true,
             asking: Asking::Impossible,
+            flag: AllowingFlag::Yes,
         }
+    }
+
+    /// Names another flag in refusals.
+    pub(crate) fn allowed_by(mut self, flag: AllowingFlag) -> Self {
+        self.flag = flag;
+        self
     }
 }
 
@@ -80,7 +107,8 @@ impl Policy for Consent {
             },
             Asking::Impossible => Decision::Deny {
                 reason: format!(
-                    "{reason}; there is no terminal to ask on, --yes={} allows it",
+                    "{reason}; there is no terminal to ask on, {}={} allows it",
+                    self.flag.as_str(),
                     flag(open)
                 ),
             },

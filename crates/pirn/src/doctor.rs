@@ -1,6 +1,8 @@
 //! `pirn doctor`: does Pirn work on this machine, and what to do where it does not.
 
 mod checks;
+mod confinement;
+mod interpreters;
 
 use serde_json::{Value, json};
 
@@ -39,34 +41,34 @@ struct Report {
     what: String,
     /// What to do about it.
     remedy: Option<String>,
+    /// More about it, line by line.
+    lines: Vec<String>,
+    /// The same for programs: a name and a value.
+    data: Option<(&'static str, Value)>,
 }
 
 impl Report {
-    fn good(what: impl Into<String>) -> Self {
+    fn new(finding: Finding, what: impl Into<String>, remedy: Option<String>) -> Self {
         Self {
             name: "",
-            finding: Finding::Good,
+            finding,
             what: what.into(),
-            remedy: None,
+            remedy,
+            lines: Vec::new(),
+            data: None,
         }
+    }
+
+    fn good(what: impl Into<String>) -> Self {
+        Self::new(Finding::Good, what, None)
     }
 
     fn lacking(what: impl Into<String>, remedy: impl Into<String>) -> Self {
-        Self {
-            name: "",
-            finding: Finding::Lacking,
-            what: what.into(),
-            remedy: Some(remedy.into()),
-        }
+        Self::new(Finding::Lacking, what, Some(remedy.into()))
     }
 
     fn bad(what: impl Into<String>, remedy: impl Into<String>) -> Self {
-        Self {
-            name: "",
-            finding: Finding::Bad,
-            what: what.into(),
-            remedy: Some(remedy.into()),
-        }
+        Self::new(Finding::Bad, what, Some(remedy.into()))
     }
 }
 
@@ -114,8 +116,13 @@ fn as_text(reports: &[Report]) -> String {
             .remedy
             .as_ref()
             .map(|remedy| format!("{:1$}remedy: {remedy}\n", "", width + 11));
+        let lines: String = report
+            .lines
+            .iter()
+            .map(|line| format!("{:1$}{line}\n", "", width + 11))
+            .collect();
         format!(
-            "{state:<7}  {:<width$}  {}\n{}",
+            "{state:<7}  {:<width$}  {}\n{}{lines}",
             report.name,
             report.what,
             remedy.unwrap_or_default()
@@ -130,6 +137,9 @@ fn as_json(reports: &[Report]) -> String {
             json!({"name": report.name, "status": report.finding.word(), "text": report.what});
         if let Some(remedy) = &report.remedy {
             row["remedy"] = json!(remedy);
+        }
+        if let Some((name, value)) = &report.data {
+            row[*name] = value.clone();
         }
         row
     });

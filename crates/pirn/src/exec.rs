@@ -7,7 +7,7 @@ mod source;
 mod store;
 mod toolset;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,32 +16,36 @@ use pirn_codemode::{
     Abort, OutputFolder, PipelineHost, RunOptions, Script, ScriptLimits, ScriptResult, run_script,
 };
 use pirn_mcp::Waiting;
-use pirn_tool::{CallContext, Pipeline, Registry};
+use pirn_sandbox::NetworkMode;
+use pirn_tool::{CallContext, Pipeline, Registry, Tool};
 use pirn_tools::builtin_tools;
 use pirn_vm::{EngineOptions, VmEngine};
 use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;
 
 use crate::arguments::{ExecArguments, union};
+use crate::confinement::{Confinement, Moment};
 use crate::consent::{Asking, Consent, TerminalApprover};
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
 use crate::mcp::{self, Configuration, Occasion, Servers};
+use crate::project::Project;
 use crate::standard;
 use crate::surroundings::{Display, Surroundings};
 use answer::Answering;
-use screen::Screen;
 use source::ScriptFile;
 use store::StoreFile;
 use toolset::Selection;
 
-pub(crate) use screen::Questions;
+pub(crate) use screen::{CallDisplay, Items, Questions, Screen, ScreenOptions, ScreenWire};
 
 /// The call that the script's calls are nested in.
 const CALL_ID: &str = "exec";
 /// One script runs; the engine needs a second VM at most while it prepares the first.
 const LIVE_VMS_MAX: u32 = 2;
 const BYTES_PER_MB: u64 = 1 << 20;
+/// The tool that runs commands.
+const COMMANDS: &str = "bash";
 
 /// What is needed to run a script: everything that was typed, as it is meant.
 struct Plan {
@@ -59,10 +63,12 @@ struct Plan {
 /// Runs the command.
 pub(crate) fn run(arguments: ExecArguments, surroundings: &Surroundings) -> Result<Exit, Failure> {
     let cwd = working_folder(arguments.cwd.as_ref(), surroundings)?;
-    let configuration = arguments
-        .mcp
-        .configuration(&arguments.approval, &cwd, surroundings)?;
-    let runtime = runtime(configuration.as_ref())?;
+    let gates = arguments.mcp.gates();
+    let project = Project::open(&cwd, gates, &arguments.approval, surroundings)?;
+    let mut sandbox_settings = project.settings.sandbox.clone();
+    arguments.confinement.apply(&mut sandbox_settings)?;
+    let configuration = arguments.mcp.configuration(&project, &cwd, surroundings)?;
+    let runtime = runtime(configuration.as_ref(), sandbox_settings.network)?;
     let registry = Registry::new();
     // Before anything else, so that servers start while the script is read and prepared.
     let servers = configuration
@@ -71,7 +77,12 @@ pub(crate) fn run(arguments: ExecArguments, surroundings: &Surroundings) -> Resu
             Servers::prepare(configuration, &registry, &cwd, Occasion::Work, surroundings)
         })
         .transpose()?;
-    let plan = Plan::new(arguments, surroundings, &cwd, &registry, servers.as_ref())?;
+    let confinement =
+        Confinement::prepare(&sandbox_settings, &cwd, surroundings, Moment::FirstUse)?;
+    let mut tools_options = surroundings.tools_options(&cwd);
+    tools_options.sandbox = confinement.sandbox().cloned();
+    let tools = builtin_tools(tools_options);
+    let plan = Plan::new(arguments, surroundings, tools, &registry, servers.as_ref())?;
     for note in &plan.file.source.notes {
         standard::note(note);
     }
@@ -94,6 +105,7 @@ pub(crate) fn run(arguments: ExecArguments, surroundings: &Surroundings) -> Resu
     if let Some(servers) = &servers {
         servers.announce_at(screen.questions());
     }
+    confinement.announce_at(screen.questions());
     let result = runtime.block_on(async {
         let result = plan.run_script(&engine, &registry, abort, &screen).await;
         if let Some(servers) = &servers {
@@ -104,14 +116,14 @@ pub(crate) fn run(arguments: ExecArguments, surroundings: &Surroundings) -> Resu
     interrupts.work_ended();
     // A question that nobody answered may still wait for a line; the process does not wait for it.
     runtime.shutdown_background();
-    plan.conclude(&result, &registry, screen)
+    plan.conclude(&result, &registry, &confinement, screen)
 }
 
-/// One thread is enough for a script; servers need others, that answer while it computes.
-fn runtime(configuration: Option<&Configuration>) -> anyhow::Result<Runtime> {
-    match configuration {
-        Some(_) => mcp::runtime(),
-        None => tokio::runtime::Builder::new_current_thread()
+/// One thread is enough for a script; servers and the proxy of an allow-list need others, that answer while it computes.
+fn runtime(configuration: Option<&Configuration>, network: NetworkMode) -> anyhow::Result<Runtime> {
+    match (configuration, network) {
+        (Some(_), _) | (None, NetworkMode::AllowList) => mcp::runtime(),
+        (None, NetworkMode::Off | NetworkMode::On) => tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
             .context("the event loop cannot start"),
@@ -122,12 +134,11 @@ impl Plan {
     fn new(
         arguments: ExecArguments,
         surroundings: &Surroundings,
-        cwd: &Path,
+        tools: Vec<Tool>,
         registry: &Registry,
         servers: Option<&Servers>,
     ) -> Result<Self, Failure> {
         let file = ScriptFile::load(&arguments, surroundings)?;
-        let tools = builtin_tools(surroundings.tools_options(cwd));
         let selection = Selection::new(&arguments, &tools, servers)?;
         for tool in tools {
             registry.register(tool);
@@ -198,15 +209,26 @@ impl Plan {
         self,
         result: &ScriptResult,
         registry: &Registry,
+        confinement: &Confinement,
         screen: Screen,
     ) -> Result<Exit, Failure> {
         let stored = match &self.store {
             Some(store) if !result.store_writes.is_empty() => store.commit(&result.store_writes),
             Some(_) | None => Ok(Vec::new()),
         };
-        self.answering.show(result, screen)?;
+        self.answering.show(result, confinement, screen)?;
         for note in stored? {
             standard::note(&note);
+        }
+        if result.calls.iter().any(|call| call.name == COMMANDS) {
+            let notes = [
+                confinement.warning(),
+                confinement.shortcoming(),
+                confinement.refused_hosts(),
+            ];
+            for note in notes.into_iter().flatten() {
+                standard::note(&note);
+            }
         }
         match &result.outcome {
             Ok(_) => Ok(Exit::Success),
@@ -216,7 +238,11 @@ impl Plan {
     }
 }
 
-fn working_folder(cwd: Option<&PathBuf>, surroundings: &Surroundings) -> Result<PathBuf, Failure> {
+/// The folder in which tools work.
+pub(crate) fn working_folder(
+    cwd: Option<&PathBuf>,
+    surroundings: &Surroundings,
+) -> Result<PathBuf, Failure> {
     let Some(cwd) = cwd else {
         return Ok(surroundings.cwd.clone());
     };

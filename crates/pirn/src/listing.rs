@@ -9,6 +9,7 @@ use crate::arguments::ToolsArguments;
 use crate::consent::names;
 use crate::failure::{Exit, Failure};
 use crate::mcp;
+use crate::project::Project;
 use crate::standard;
 use crate::surroundings::{Stream, Surroundings};
 use crate::tty;
@@ -32,10 +33,15 @@ pub(crate) fn run(
     for tool in builtin_tools(surroundings.tools_options(&surroundings.cwd)) {
         registry.register(tool);
     }
-    let configuration =
-        arguments
-            .mcp
-            .configuration(&arguments.approval, &surroundings.cwd, surroundings)?;
+    let project = Project::open(
+        &surroundings.cwd,
+        arguments.mcp.gates(),
+        &arguments.approval,
+        surroundings,
+    )?;
+    let configuration = arguments
+        .mcp
+        .configuration(&project, &surroundings.cwd, surroundings)?;
     if let Some(configuration) = configuration {
         mcp::fetch_tools(configuration, &registry, surroundings)?;
     }

@@ -4,15 +4,20 @@
 //! in. [`arguments`] says what can be typed, [`failure`] is how every error looks, and the other modules are one command each.
 
 mod arguments;
+mod confinement;
 mod consent;
 mod doctor;
+mod eval;
 mod exec;
 mod failure;
 mod interrupt;
 mod listing;
 mod mcp;
+mod program;
+mod project;
 #[cfg(test)]
 mod reference;
+mod settings;
 mod standard;
 mod surroundings;
 mod trust;
@@ -27,6 +32,13 @@ use failure::{Exit, Failure};
 use surroundings::Surroundings;
 
 fn main() -> std::process::ExitCode {
+    // Before anything else is read: this is not the process that the user started.
+    if std::env::args_os()
+        .nth(1)
+        .is_some_and(|first| first == eval::BROKER_ARGUMENT)
+    {
+        return eval::broker();
+    }
     let exit = run().unwrap_or_else(|failure| {
         standard::report(&failure);
         failure.exit
@@ -47,6 +59,7 @@ fn run() -> Result<Exit, Failure> {
     let surroundings = Surroundings::read()?;
     match command_line.command {
         Command::Exec(arguments) => exec::run(*arguments, &surroundings),
+        Command::Eval(arguments) => eval::run(&arguments, &surroundings),
         Command::Tools(arguments) => listing::run(&arguments, &surroundings),
         Command::Mcp(arguments) => mcp::run(&arguments, &surroundings),
         Command::Trust(arguments) => trust::run(&arguments, &surroundings),

@@ -26,12 +26,15 @@ const BEHAVIOUR: &str = "
 - A tool that can do more than read needs permission: `--yes` on the command line, or an answer on the terminal. The
   question goes to the terminal itself, so neither a script nor standard input can answer it. `a` allows all further
   calls of that tool.
+- Commands are [confined](sandbox.md) by the [settings](settings.md) and the flags of one run, and the file tools keep to the
+  same rules. What was in force is in the results, and a note says where the machine gives less than there could be.
 - The first line of a script may set [options](scripting.md#options); flags win over them. `yield_time_ms` has no
   meaning here, since `pirn exec` waits for the script.
 - The first Ctrl-C ends the script: its calls are cancelled, and what it put out is shown. The second ends `pirn` at
   once. Nothing that a script started outlives `pirn`.
-- A project's `.pirn/mcp.json` counts only when the project is trusted: by `--approve`, by what `pirn trust` was told of
-  the folder or one above it, or by an answer on the terminal. Otherwise it is left out, and a note says so.
+- A project's `.pirn/mcp.json` and `.pirn/settings.json` count only when the project is trusted: by `--approve`, by what
+  `pirn trust` was told of the folder or one above it, or by an answer on the terminal. Otherwise they are left out, and a
+  note says so.
 - Servers of MCP start in the background while the script is read. The script waits for those it names; what they cannot
   do is told in notes that name the entry's file and line. They end with the script. See [MCP servers](mcp.md).
 - A question of a server is asked on the terminal, in between calls; without one servers are told that nobody is there.

@@ -69,7 +69,7 @@ impl Reason {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(
     not(test),
-    expect(dead_code, reason = "there is no settings file yet that could say so")
+    expect(dead_code, reason = "there is no setting yet that says so")
 )]
 pub(crate) enum DefaultTrust {
     /// It is trusted.

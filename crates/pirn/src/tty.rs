@@ -104,6 +104,86 @@ impl Tty {
     }
 }
 
+/// What was pressed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Key {
+    /// One byte of what the key sends.
+    Byte(u8),
+    /// Ctrl-C. The process was told, too.
+    Interrupt,
+    /// Ctrl-D, or the terminal is gone.
+    End,
+}
+
+/// Keys as they are pressed.
+#[cfg(unix)]
+#[derive(Debug)]
+pub(crate) struct Keys<'a>(&'a mut std::fs::File);
+
+#[cfg(unix)]
+impl Keys<'_> {
+    /// Shows text: what is pressed after it was seen counts.
+    pub(crate) fn show(&mut self, text: &str) -> io::Result<()> {
+        use std::io::Write as _;
+        self.0.write_all(text.as_bytes())
+    }
+
+    /// Waits for the next key.
+    pub(crate) fn next(&mut self) -> io::Result<Key> {
+        use std::io::Read as _;
+        /// Ctrl-C and Ctrl-D.
+        const INTERRUPT: u8 = 3;
+        const END: u8 = 4;
+        let mut byte = [0];
+        loop {
+            match self.0.read(&mut byte) {
+                Ok(0) => return Ok(Key::End),
+                Ok(_) => break,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        match byte {
+            [INTERRUPT] => {
+                rustix::process::kill_process(
+                    rustix::process::getpid(),
+                    rustix::process::Signal::INT,
+                )?;
+                Ok(Key::Interrupt)
+            }
+            [END] => Ok(Key::End),
+            [byte] => Ok(Key::Byte(byte)),
+        }
+    }
+}
+
+#[cfg(unix)]
+impl Tty {
+    /// Columns and rows.
+    pub(crate) fn size(&self) -> Option<(usize, usize)> {
+        let size = rustix::termios::tcgetwinsize(&self.0).ok()?;
+        (size.ws_col > 0 && size.ws_row > 0)
+            .then(|| (usize::from(size.ws_col), usize::from(size.ws_row)))
+    }
+
+    /// Reads keys without waiting for a line's end and without showing them. What was pressed before does not count. Ctrl-C comes
+    /// as a key meanwhile, so that the terminal is always set back first.
+    pub(crate) fn with_keys<T>(
+        &mut self,
+        read: impl FnOnce(&mut Keys<'_>) -> io::Result<T>,
+    ) -> io::Result<T> {
+        use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
+        let before = tcgetattr(&self.0)?;
+        let mut keys = before.clone();
+        keys.local_modes
+            .remove(LocalModes::ICANON | LocalModes::ECHO | LocalModes::ISIG);
+        tcsetattr(&self.0, OptionalActions::Flush, &keys)?;
+        let result = read(&mut Keys(&mut self.0));
+        tcsetattr(&self.0, OptionalActions::Now, &before)?;
+        result
+    }
+}
+
 /// Columns of the terminal behind standard error.
 #[cfg(unix)]
 pub(crate) fn columns() -> Option<usize> {
@@ -144,6 +224,37 @@ impl Tty {
 
     /// Shows `prompt` and reads a line.
     pub(crate) fn line(&mut self, _prompt: &str) -> io::Result<Option<String>> {
+        Err(io::Error::from(io::ErrorKind::Unsupported))
+    }
+
+    /// Columns and rows.
+    pub(crate) fn size(&self) -> Option<(usize, usize)> {
+        None
+    }
+
+    /// Reads keys without waiting for a line's end.
+    pub(crate) fn with_keys<T>(
+        &mut self,
+        _read: impl FnOnce(&mut Keys) -> io::Result<T>,
+    ) -> io::Result<T> {
+        Err(io::Error::from(io::ErrorKind::Unsupported))
+    }
+}
+
+/// Keys as they are pressed.
+#[cfg(not(unix))]
+#[derive(Debug)]
+pub(crate) struct Keys;
+
+#[cfg(not(unix))]
+impl Keys {
+    /// Shows text.
+    pub(crate) fn show(&mut self, _text: &str) -> io::Result<()> {
+        Err(io::Error::from(io::ErrorKind::Unsupported))
+    }
+
+    /// Waits for the next key.
+    pub(crate) fn next(&mut self) -> io::Result<Key> {
         Err(io::Error::from(io::ErrorKind::Unsupported))
     }
 }

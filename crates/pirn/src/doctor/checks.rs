@@ -8,9 +8,10 @@ use std::time::{Duration, Instant};
 use pirn_sandbox::{Command, ExitStatus};
 use pirn_vm::{End, EngineOptions, Limits, Program, Step, Vm, VmEngine};
 
-use super::Report;
+use super::{Report, confinement, interpreters};
 use crate::consent::Asking;
 use crate::mcp;
+use crate::settings;
 use crate::surroundings::{Display, Stream, Surroundings};
 use crate::trust;
 use crate::tty;
@@ -54,6 +55,22 @@ pub(super) const ALL: &[Check] = &[
     Check {
         name: "PIRN_HOME",
         run: pirn_home,
+    },
+    Check {
+        name: "settings",
+        run: settings,
+    },
+    Check {
+        name: "confinement",
+        run: confinement::levels,
+    },
+    Check {
+        name: "python",
+        run: interpreters::python,
+    },
+    Check {
+        name: "node",
+        run: interpreters::node,
     },
     Check {
         name: "project trust",
@@ -198,7 +215,7 @@ fn git(surroundings: &Surroundings) -> Report {
     }
 }
 
-fn on_path(surroundings: &Surroundings, program: &str) -> Option<PathBuf> {
+pub(super) fn on_path(surroundings: &Surroundings, program: &str) -> Option<PathBuf> {
     let path = surroundings
         .environment
         .iter()
@@ -250,6 +267,16 @@ fn pirn_home(surroundings: &Surroundings) -> Report {
         Err(error) => Report::lacking(
             format!("{shown}: {error}"),
             "make it readable or set PIRN_HOME",
+        ),
+    }
+}
+
+fn settings(surroundings: &Surroundings) -> Report {
+    match settings::summary(surroundings) {
+        Ok(summary) => Report::good(summary),
+        Err(problem) => Report::lacking(
+            problem,
+            "correct it there; docs/settings.md lists all settings",
         ),
     }
 }

@@ -11,6 +11,7 @@ use pirn_vm::Output;
 use super::calls;
 use super::screen::{CallDisplay, Items, Screen, ScreenOptions};
 use crate::arguments::ExecArguments;
+use crate::confinement::Confinement;
 use crate::failure::{Exit, Failure};
 use crate::standard;
 use crate::surroundings::{Display, Stream, Surroundings};
@@ -94,7 +95,12 @@ impl Answering {
     }
 
     /// Shows what was not shown yet.
-    pub(super) fn show(&self, result: &ScriptResult, screen: Screen) -> Result<(), Failure> {
+    pub(super) fn show(
+        &self,
+        result: &ScriptResult,
+        confinement: &Confinement,
+        screen: Screen,
+    ) -> Result<(), Failure> {
         let stdout = screen.stdout();
         if let (Form::Stream, Ok(Some(_))) = (self.form, &result.outcome) {
             let value = ScriptResult {
@@ -123,7 +129,11 @@ impl Answering {
                 let text: String = laid_out.content.iter().map(block_text).collect();
                 write(stdout, &text)
             }
-            Form::Json => standard::write_out(&format!("{}\n", result.to_json())),
+            Form::Json => {
+                let mut answer = result.to_json();
+                answer["sandbox"] = confinement.to_json();
+                standard::write_out(&format!("{answer}\n"))
+            }
         }
     }
 

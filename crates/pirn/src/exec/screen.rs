@@ -18,7 +18,7 @@ use painter::Painter;
 
 /// Which items are shown as they come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Items {
+pub(crate) enum Items {
     /// All: console lines on standard error, the others on standard output.
     All,
     /// Console lines only.
@@ -29,7 +29,7 @@ pub(super) enum Items {
 
 /// How calls are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum CallDisplay {
+pub(crate) enum CallDisplay {
     /// Running calls in a block that is repainted, finished ones as lines above it.
     Moving,
     /// Finished calls as lines.
@@ -40,17 +40,17 @@ pub(super) enum CallDisplay {
 
 /// What is shown, and where.
 #[derive(Debug)]
-pub(super) struct ScreenOptions {
+pub(crate) struct ScreenOptions {
     /// Items.
-    pub(super) items: Items,
+    pub(crate) items: Items,
     /// Calls.
-    pub(super) calls: CallDisplay,
+    pub(crate) calls: CallDisplay,
     /// Where standard output leads.
-    pub(super) stdout: Stream,
+    pub(crate) stdout: Stream,
     /// Where standard error leads.
-    pub(super) stderr: Stream,
+    pub(crate) stderr: Stream,
     /// Where pictures are kept.
-    pub(super) folder: OutputFolder,
+    pub(crate) folder: OutputFolder,
 }
 
 /// News for the thread that paints. The channel needs no bound of its own: what goes through it is bounded by the script's limits
@@ -60,6 +60,7 @@ enum News {
     Item(Output),
     Message(String),
     Text(String),
+    ErrorText(String),
     CallStarted(CallRecord),
     CallEnded(CallRecord),
     QuestionOpened(oneshot::Sender<()>),
@@ -69,7 +70,7 @@ enum News {
 
 /// The thread that owns both standard streams while a script runs. Whoever has news never waits for a slow terminal.
 #[derive(Debug)]
-pub(super) struct Screen {
+pub(crate) struct Screen {
     news: Sender<News>,
     /// Held by whoever asks.
     turn: Arc<Mutex<()>>,
@@ -81,7 +82,7 @@ pub(super) struct Screen {
 
 impl Screen {
     /// Starts the thread.
-    pub(super) fn start(options: ScreenOptions) -> anyhow::Result<Self> {
+    pub(crate) fn start(options: ScreenOptions) -> anyhow::Result<Self> {
         let (news, receiver) = mpsc::channel();
         let ScreenOptions {
             items,
@@ -105,12 +106,12 @@ impl Screen {
     }
 
     /// Where standard output leads.
-    pub(super) fn stdout(&self) -> Stream {
+    pub(crate) fn stdout(&self) -> Stream {
         self.stdout
     }
 
     /// Receives the progress of a script.
-    pub(super) fn progress(&self) -> ProgressSink {
+    pub(crate) fn progress(&self) -> ProgressSink {
         let (news, items, calls) = (self.news.clone(), self.items, self.calls);
         Arc::new(move |progress: Progress<'_>| {
             let message = match progress {
@@ -134,7 +135,7 @@ impl Screen {
     }
 
     /// The desk where questions are announced.
-    pub(super) fn questions(&self) -> Questions {
+    pub(crate) fn questions(&self) -> Questions {
         Questions {
             news: self.news.clone(),
             turn: Arc::clone(&self.turn),
@@ -142,18 +143,59 @@ impl Screen {
     }
 
     /// Shows text on standard output.
-    pub(super) fn text(&self, text: String) {
+    pub(crate) fn text(&self, text: String) {
         send(&self.news, News::Text(text));
     }
 
+    /// The way to the screen for what happens elsewhere.
+    pub(crate) fn wire(&self) -> ScreenWire {
+        ScreenWire {
+            news: self.news.clone(),
+            calls: self.calls,
+        }
+    }
+
     /// Waits until everything is shown. Fails when standard output does, unless its reader left.
-    pub(super) fn finish(self) -> io::Result<()> {
+    pub(crate) fn finish(self) -> io::Result<()> {
         send(&self.news, News::Finished);
         self.thread.join().unwrap_or_else(|_| {
             Err(io::Error::other(
                 "the thread that shows the output panicked",
             ))
         })
+    }
+}
+
+/// Brings news to the screen. Never waits for it.
+#[derive(Debug, Clone)]
+pub(crate) struct ScreenWire {
+    news: Sender<News>,
+    calls: CallDisplay,
+}
+
+impl ScreenWire {
+    /// Shows text on standard output as it is.
+    pub(crate) fn text(&self, text: String) {
+        send(&self.news, News::Text(text));
+    }
+
+    /// Shows text on standard error as it is.
+    pub(crate) fn error_text(&self, text: String) {
+        send(&self.news, News::ErrorText(text));
+    }
+
+    /// Shows that a call starts.
+    pub(crate) fn call_started(&self, record: CallRecord) {
+        if self.calls == CallDisplay::Moving {
+            send(&self.news, News::CallStarted(record));
+        }
+    }
+
+    /// Shows that a call has ended.
+    pub(crate) fn call_ended(&self, record: CallRecord) {
+        if self.calls != CallDisplay::Hidden {
+            send(&self.news, News::CallEnded(record));
+        }
     }
 }
 

@@ -2,9 +2,12 @@
 
 use std::path::PathBuf;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
+use pirn_sandbox::{HostRule, NetworkMode, Profile};
 
 use crate::arguments::ApprovalArguments;
+use crate::confinement::network_parser;
 
 /// Seconds that one sign-in may take at most: whoever has not finished after an hour has left.
 const SIGN_IN_SECONDS_MAX: u64 = 3_600;
@@ -138,6 +141,36 @@ pub(crate) struct AddArguments {
     /// Give the server the whole environment instead of a few harmless variables
     #[arg(long, help_heading = "Programs")]
     pub(crate) inherit_env: bool,
+
+    /// Confine the server: what it may write
+    #[arg(
+        long,
+        value_name = "PROFILE",
+        value_parser = PossibleValuesParser::new([Profile::WorkspaceWrite, Profile::ReadOnly].map(Profile::as_str))
+            .map(|name| Profile::from_name(&name).unwrap_or_default()),
+        help_heading = "Programs"
+    )]
+    pub(crate) sandbox: Option<Profile>,
+
+    /// Confine the server: what it may reach [default: on]
+    #[arg(
+        long,
+        value_name = "MODE",
+        value_parser = network_parser(),
+        requires = "sandbox",
+        help_heading = "Programs"
+    )]
+    pub(crate) network: Option<NetworkMode>,
+
+    /// Confine the server: host of an allow-list
+    #[arg(
+        long,
+        value_name = "HOST",
+        value_delimiter = ',',
+        requires = "sandbox",
+        help_heading = "Programs"
+    )]
+    pub(crate) allow_host: Vec<HostRule>,
 
     /// URL of the server
     #[arg(long, value_name = "URL", value_hint = ValueHint::Url, help_heading = "URLs")]

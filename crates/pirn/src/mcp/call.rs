@@ -27,10 +27,9 @@ const CALL_ID: &str = "call";
 /// Runs the command.
 pub(super) fn run(arguments: &CallArguments, surroundings: &Surroundings) -> Result<Exit, Failure> {
     let values = read_arguments(arguments.arguments.as_deref())?;
-    let configuration = Configuration::load(
+    let configuration = Configuration::in_current_folder(
         &arguments.configuration,
         &arguments.approval,
-        &surroundings.cwd,
         surroundings,
     )?
     .ok_or_else(|| unknown_server(&arguments.server, &[]))?;

@@ -9,8 +9,10 @@ use pirn_mcp::{
 use super::{ConfigurationArguments, suggest};
 use crate::arguments::ApprovalArguments;
 use crate::failure::Failure;
+use crate::project::Project;
+use crate::settings::Settings;
 use crate::surroundings::Surroundings;
-use crate::trust::{Gate, StoreError, Trust, current, decide, project_folder};
+use crate::trust::{Gate, StoreError, Trust, current, project_folder};
 use crate::visible::on_one_line;
 
 /// The configuration's name, in Pirn's folder and in the project's.
@@ -21,13 +23,15 @@ const FILE_NAME: &str = "mcp.json";
 pub(crate) struct Configuration {
     /// What the files say.
     pub(crate) loaded: LoadedConfig,
+    /// What else is set.
+    pub(crate) settings: Settings,
 }
 
 impl Configuration {
     /// Reads the files that are there and count. `None` without any: then nothing of MCP is touched.
     pub(crate) fn load(
         arguments: &ConfigurationArguments,
-        approval: &ApprovalArguments,
+        project: &Project,
         folder: &Path,
         surroundings: &Surroundings,
     ) -> Result<Option<Self>, Failure> {
@@ -38,7 +42,8 @@ impl Configuration {
                 path,
             });
         }
-        if let Some(path) = trusted_project_file(folder, approval, surroundings)? {
+        let project_file = project_file(folder, surroundings).filter(|file| file.exists());
+        if let Some(path) = project_file.filter(|_| project.trust == Trust::Trusted) {
             files.push(ConfigFile {
                 scope: Scope::Project,
                 path,
@@ -64,7 +69,22 @@ impl Configuration {
                 return Err(Failure::usage(problem.to_string()));
             }
         }
-        Ok(Some(Self { loaded }))
+        Ok(Some(Self {
+            loaded,
+            settings: project.settings.clone(),
+        }))
+    }
+
+    /// The same for a command that works in the current folder.
+    pub(super) fn in_current_folder(
+        arguments: &ConfigurationArguments,
+        approval: &ApprovalArguments,
+        surroundings: &Surroundings,
+    ) -> Result<Option<Self>, Failure> {
+        let folder = &surroundings.cwd;
+        let gates = [Gate::Settings, Gate::McpServers];
+        let project = Project::open(folder, &gates, approval, surroundings)?;
+        Self::load(arguments, &project, folder, surroundings)
     }
 
     /// The server of this name; the failure offers others that are alike.
@@ -143,15 +163,16 @@ pub(crate) fn overview(surroundings: &Surroundings) -> Result<Overview, StoreErr
             path,
         });
     }
-    let configuration = Configuration {
-        loaded: pirn_mcp::load(&files),
-    };
-    let servers = &configuration.loaded.servers;
-    let enabled = servers.iter().filter(|entry| entry.enabled).count();
+    let loaded = pirn_mcp::load(&files);
+    let enabled = loaded.servers.iter().filter(|entry| entry.enabled).count();
     Ok(Overview {
         enabled,
-        disabled: servers.len() - enabled,
-        problem: configuration.errors().next().map(ToString::to_string),
+        disabled: loaded.servers.len() - enabled,
+        problem: loaded
+            .problems
+            .iter()
+            .find(|problem| is_error(problem))
+            .map(ToString::to_string),
     })
 }
 
@@ -187,19 +208,4 @@ pub(super) fn user_file(surroundings: &Surroundings) -> Option<PathBuf> {
 pub(super) fn project_file(folder: &Path, surroundings: &Surroundings) -> Option<PathBuf> {
     let project = project_folder(folder, surroundings.pirn_home.as_deref())?;
     Some(project.join(FILE_NAME))
-}
-
-/// The project's file, where it is there and the project is trusted.
-fn trusted_project_file(
-    folder: &Path,
-    approval: &ApprovalArguments,
-    surroundings: &Surroundings,
-) -> Result<Option<PathBuf>, Failure> {
-    let Some(file) = project_file(folder, surroundings).filter(|file| file.exists()) else {
-        return Ok(None);
-    };
-    match decide(folder, &[Gate::McpServers], approval, surroundings)? {
-        Trust::Trusted => Ok(Some(file)),
-        Trust::Untrusted => Ok(None),
-    }
 }

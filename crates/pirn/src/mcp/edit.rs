@@ -6,9 +6,10 @@ use std::time::Duration;
 use anyhow::Context as _;
 use pirn_mcp::{
     ClientRegistration, ConfigFile, Edit, EditOutcome, ErrorKind, HttpEntry, HttpKind, McpExposure,
-    NewServer, OAuthSettings, Scope, Secret, Setting, StartMode, StdioEntry, Timeouts,
-    TransportEntry, WhenMissing, edit_config,
+    NewServer, OAuthSettings, SandboxEntry, Scope, Secret, Setting, StartMode, StdioEntry,
+    Timeouts, TransportEntry, WhenMissing, edit_config,
 };
+use pirn_sandbox::NetworkMode;
 
 use super::arguments::{ExposureWord, KindWord, RegistrationWord, StartWord, TargetArguments};
 use super::configuration::{project_file, user_file};
@@ -250,6 +251,7 @@ fn new_server(arguments: &AddArguments) -> Result<NewServer, Failure> {
                 env,
                 cwd: arguments.cwd.clone(),
                 inherit_env: arguments.inherit_env,
+                sandbox: sandbox(arguments)?,
             })
         }
     };
@@ -279,6 +281,29 @@ fn new_server(arguments: &AddArguments) -> Result<NewServer, Failure> {
         };
     }
     Ok(server)
+}
+
+/// The confinement that the command line asks for.
+fn sandbox(arguments: &AddArguments) -> Result<Option<SandboxEntry>, Failure> {
+    let Some(profile) = arguments.sandbox else {
+        return Ok(None);
+    };
+    let has_hosts = !arguments.allow_host.is_empty();
+    let network = match (arguments.network, has_hosts) {
+        (Some(NetworkMode::On | NetworkMode::Off), true) => {
+            return Err(Failure::usage(
+                "--allow-host has a meaning only with --network allow-list",
+            ));
+        }
+        (None, true) => NetworkMode::AllowList,
+        (network, _) => network.unwrap_or_default(),
+    };
+    Ok(Some(SandboxEntry {
+        profile,
+        network,
+        allowed_hosts: arguments.allow_host.clone(),
+        ..SandboxEntry::default()
+    }))
 }
 
 fn http_entry(url: &str, arguments: &AddArguments) -> Result<HttpEntry, Failure> {
@@ -327,8 +352,9 @@ fn refuse_others(what: &str, given: &[(&str, bool)]) -> Result<(), Failure> {
     }
 }
 
-fn program_options(arguments: &AddArguments) -> [(&'static str, bool); 3] {
+fn program_options(arguments: &AddArguments) -> [(&'static str, bool); 4] {
     [
+        ("--sandbox", arguments.sandbox.is_some()),
         ("--env", !arguments.env.is_empty()),
         ("--cwd", arguments.cwd.is_some()),
         ("--inherit-env", arguments.inherit_env),

@@ -17,10 +17,9 @@ use crate::visible::on_one_line;
 
 /// Runs the command.
 pub(super) fn run(arguments: &ListArguments, surroundings: &Surroundings) -> Result<Exit, Failure> {
-    let configuration = Configuration::load(
+    let configuration = Configuration::in_current_folder(
         &arguments.configuration,
         &arguments.approval,
-        &surroundings.cwd,
         surroundings,
     )?;
     let Some(configuration) = configuration else {
@@ -97,6 +96,9 @@ fn as_text(statuses: &[ServerStatus], surroundings: &Surroundings) -> String {
             &tools,
             &server.transport.target,
         ]);
+        if let Some(sandbox) = sandbox_line(server) {
+            table.below(&sandbox);
+        }
         if is_missing(server) {
             let place = place(&server.origin)
                 .map(|place| format!(" ({place})"))
@@ -170,6 +172,19 @@ fn server_json(server: &ServerStatus) -> Value {
             "protocolVersion": facts.protocol_version,
         });
     }
+    if let Some(sandbox) = &server.transport.sandbox {
+        value["sandbox"] = match server
+            .facts
+            .as_ref()
+            .and_then(|facts| facts.sandbox.as_ref())
+        {
+            Some(report) => json!(report),
+            None => json!({
+                "profile": sandbox.profile.as_str(),
+                "network": sandbox.network.as_str(),
+            }),
+        };
+    }
     if is_missing(server) {
         value["error"] = json!({
             "message": problem_text(server),
@@ -177,6 +192,24 @@ fn server_json(server: &ServerStatus) -> Value {
         });
     }
     value
+}
+
+/// How a server is confined, for people.
+fn sandbox_line(server: &ServerStatus) -> Option<String> {
+    let sandbox = server.transport.sandbox.as_ref()?;
+    let report = server
+        .facts
+        .as_ref()
+        .and_then(|facts| facts.sandbox.as_ref());
+    let level = report.map_or_else(String::new, |report| match report.level {
+        Some(level) => format!(", level {}", level.as_str()),
+        None => ", but this machine has no means for it".to_owned(),
+    });
+    Some(format!(
+        "confined: {}, network {}{level}",
+        sandbox.profile.as_str(),
+        sandbox.network.as_str()
+    ))
 }
 
 fn exposures_json(exposures: &ToolExposures) -> Option<Value> {

@@ -16,6 +16,7 @@ use super::servers::{self, config_surroundings, failure, http_client, interrupti
 use super::{LoginArguments, LogoutArguments};
 use crate::consent::Asking;
 use crate::failure::{Exit, Failure};
+use crate::settings::Settings;
 use crate::standard;
 use crate::surroundings::Surroundings;
 use crate::tty::Tty;
@@ -32,10 +33,9 @@ pub(super) fn sign_in(
     arguments: &LoginArguments,
     surroundings: &Surroundings,
 ) -> Result<Exit, Failure> {
-    let configuration = Configuration::load(
+    let configuration = Configuration::in_current_folder(
         &arguments.configuration,
         &arguments.approval,
-        &surroundings.cwd,
         surroundings,
     )?
     .ok_or_else(|| unknown_server(&arguments.name, &[]))?;
@@ -77,10 +77,9 @@ pub(super) fn sign_out(
     arguments: &LogoutArguments,
     surroundings: &Surroundings,
 ) -> Result<Exit, Failure> {
-    let configuration = Configuration::load(
+    let configuration = Configuration::in_current_folder(
         &arguments.configuration,
         &arguments.approval,
-        &surroundings.cwd,
         surroundings,
     )?
     .ok_or_else(|| unknown_server(&arguments.name, &[]))?;
@@ -118,7 +117,12 @@ fn oauth(surroundings: &Surroundings) -> Result<OAuth, Failure> {
 /// The server as signing in sees it.
 async fn resolve(entry: &ServerEntry, surroundings: &Surroundings) -> Result<OAuthServer, Failure> {
     let resolved = entry
-        .resolve(&config_surroundings(&surroundings.cwd, surroundings))
+        // Only programs are confined, and they need no sign-in.
+        .resolve(&config_surroundings(
+            &surroundings.cwd,
+            &Settings::default(),
+            surroundings,
+        ))
         .await
         .map_err(|error| failure(error, Some(&entry.origin)))?;
     let Transport::Http(http) = resolved.transport else {

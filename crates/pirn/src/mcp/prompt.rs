@@ -23,10 +23,9 @@ pub(super) fn run(
         let (key, value) = pair(typed, &['='], "KEY=VALUE")?;
         values.insert(key, json!(value));
     }
-    let configuration = Configuration::load(
+    let configuration = Configuration::in_current_folder(
         &arguments.configuration,
         &arguments.approval,
-        &surroundings.cwd,
         surroundings,
     )?
     .ok_or_else(|| unknown_server(&arguments.server, &[]))?;

@@ -16,10 +16,12 @@ use super::browser::Browser;
 use super::configuration::Configuration;
 use super::elicitor::TerminalElicitor;
 use super::progress;
+use crate::confinement::server_confinement;
 use crate::consent::Asking;
 use crate::exec::Questions;
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
+use crate::settings::Settings;
 use crate::standard;
 use crate::surroundings::{Display, Surroundings};
 use crate::variables::PIRN_MCP_TRACE;
@@ -85,7 +87,7 @@ impl Servers {
         let home = surroundings.pirn_home.as_ref();
         let manager = McpManager::new(ManagerOptions {
             registry: registry.clone(),
-            surroundings: config_surroundings(folder, surroundings),
+            surroundings: config_surroundings(folder, &configuration.settings, surroundings),
             folders: ManagerFolders {
                 logs: home.map(|home| home.join(LOG_FOLDER)),
                 era_cache: home.map(|home| home.join(ERAS_FILE)),
@@ -281,13 +283,17 @@ pub(super) fn failure(error: pirn_mcp::Error, origin: Option<&ServerOrigin>) -> 
 /// What entries are filled in from.
 pub(super) fn config_surroundings(
     folder: &Path,
+    settings: &Settings,
     surroundings: &Surroundings,
 ) -> ConfigSurroundings {
-    ConfigSurroundings::new(
-        surroundings.environment.clone(),
-        surroundings.home.clone(),
-        folder.to_owned(),
-    )
+    ConfigSurroundings {
+        confinement: Some(server_confinement(&settings.sandbox, surroundings)),
+        ..ConfigSurroundings::new(
+            surroundings.environment.clone(),
+            surroundings.home.clone(),
+            folder.to_owned(),
+        )
+    }
 }
 
 /// How Pirn calls itself in HTTP.

@@ -18,10 +18,9 @@ pub(super) fn run(
     arguments: &ToolsArguments,
     surroundings: &Surroundings,
 ) -> Result<Exit, Failure> {
-    let configuration = Configuration::load(
+    let configuration = Configuration::in_current_folder(
         &arguments.configuration,
         &arguments.approval,
-        &surroundings.cwd,
         surroundings,
     )?;
     let Some(configuration) = configuration else {

@@ -33,6 +33,10 @@ pub(crate) fn decide(
 ) -> Result<Trust, Failure> {
     let folder = real_path(folder)?;
     let gated = Gated::find(&folder, gates, &owner(surroundings));
+    if gated.is_empty() {
+        // There is nothing that could be loaded.
+        return Ok(Trust::Trusted);
+    }
     let store = TrustStore::new(surroundings.pirn_home.as_deref());
     let case = Case {
         folder: &folder,

@@ -118,16 +118,33 @@ fn the_doctor_finds_this_machine_well() {
         "git",
         "terminal",
         "PIRN_HOME",
+        "settings",
+        "confinement",
+        "python",
+        "node",
         "project trust",
         "MCP servers",
     ];
     assert_eq!(names, expected);
+    let levels = checks[9]["levels"].as_array().unwrap();
+    let of = |key: &str| {
+        levels
+            .iter()
+            .map(|level| level[key].clone())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(of("level"), ["min", "full", "lite"]);
     let text = place.run(&["doctor"]).good();
-    assert_eq!(
-        text.lines().filter(|line| !line.trim().is_empty()).count(),
-        names.len(),
-        "{text}"
-    );
+    for name in names {
+        assert!(text.contains(&format!("  {name} ")), "{name}: {text}");
+    }
+    for level in ["min   ", "full  ", "lite  "] {
+        assert!(
+            text.lines()
+                .any(|line| line.trim_start().starts_with(level)),
+            "{text}"
+        );
+    }
 }
 
 #[test]
@@ -165,6 +182,9 @@ fn the_doctor_has_remedies() {
         ("child processes", "failed", true),
         ("bash", "warning", true),
         ("git", "warning", true),
+        ("confinement", "warning", true),
+        ("python", "warning", true),
+        ("node", "warning", true),
     ];
     assert_eq!(states, expected);
 }

@@ -9,6 +9,7 @@ fn every_help() {
         &["--help"][..],
         &["exec", "-h"],
         &["exec", "--help"],
+        &["eval", "--help"],
         &["tools", "--help"],
         &["mcp", "--help"],
         &["mcp", "add", "-h"],

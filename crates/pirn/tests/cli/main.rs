@@ -9,6 +9,9 @@
 mod commands;
 mod consent;
 mod ends;
+mod eval;
+#[cfg(target_os = "linux")]
+mod eval_terminal;
 mod examples;
 mod help;
 mod input;
@@ -16,10 +19,17 @@ mod mcp;
 mod mcp_files;
 #[cfg(target_os = "linux")]
 mod mcp_questions;
+#[cfg(target_os = "linux")]
+mod mcp_sandbox;
 mod output;
 mod place;
 #[cfg(target_os = "linux")]
+mod real_work;
+#[cfg(target_os = "linux")]
+mod sandbox;
+#[cfg(target_os = "linux")]
 mod session;
+mod settings;
 mod sources;
 mod store;
 #[cfg(target_os = "linux")]

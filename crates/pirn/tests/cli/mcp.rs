@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use crate::ends::{interrupt, named_pipe, start};
 use crate::place::{Place, Run};
 
-/// A server on standard input and output. Its arguments switch things on: `ask` makes it ask the user.
-const SERVER: &str = r#"
+/// A server on standard input and output. With the variable `PLACES` the tool `echo` says what the server can do there.
+pub(crate) const SERVER: &str = r#"
 import json, os, sys, time
 
 TOOLS = [
@@ -35,7 +35,26 @@ def ask(params):
         if answer.get("id") == "q":
             return text(json.dumps(answer.get("result", answer.get("error"))))
 
+def attempts(places):
+    import socket
+    ways = {
+        "inside": lambda: open("inside", "w").close(),
+        "outside": lambda: open(places["outside"], "w").close(),
+        "secret": lambda: open(places["secret"]).close(),
+        "network": lambda: socket.create_connection(("127.0.0.1", places["port"]), 5).close(),
+    }
+    done = []
+    for name, way in ways.items():
+        try:
+            way()
+            done.append(name)
+        except OSError:
+            pass
+    return text(" ".join(done))
+
 def call(name, arguments):
+    if name == "echo" and "PLACES" in os.environ:
+        return attempts(json.loads(os.environ["PLACES"]))
     if name == "echo":
         return text(arguments["text"], structuredContent={"said": arguments["text"], "env": os.environ.get("WORD")})
     if name == "ask":

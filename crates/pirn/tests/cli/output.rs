@@ -78,6 +78,11 @@ fn json_is_the_library_result() {
             && result["cpuMs"].is_u64()
             && result["calls"][0]["durationMs"].is_u64()
     );
+    let sandbox = result.as_object_mut().unwrap().remove("sandbox").unwrap();
+    assert_eq!(
+        (&sandbox["profile"], &sandbox["network"]),
+        (&json!("workspace-write"), &json!("on"))
+    );
     for key in ["wallMs", "cpuMs"] {
         result.as_object_mut().unwrap().remove(key);
     }

@@ -33,9 +33,18 @@ impl Run {
 
 impl Place {
     pub(crate) fn new() -> Self {
+        Self::in_folder(&std::env::temp_dir())
+    }
+
+    /// A place that is not in the folder for temporary files, of which confined commands have one of their own.
+    pub(crate) fn lasting() -> Self {
+        Self::in_folder(Path::new(env!("CARGO_TARGET_TMPDIR")))
+    }
+
+    fn in_folder(folder: &Path) -> Self {
         let folder = tempfile::Builder::new()
             .prefix("pirn-cli-")
-            .tempdir()
+            .tempdir_in(folder)
             .unwrap();
         for name in ["project", "home", "temp"] {
             std::fs::create_dir(folder.path().join(name)).unwrap();
@@ -46,6 +55,17 @@ impl Place {
     /// The folder in which the program runs.
     pub(crate) fn path(&self) -> PathBuf {
         self.folder.path().join("project")
+    }
+
+    /// The home.
+    pub(crate) fn home(&self) -> PathBuf {
+        self.folder.path().join("home")
+    }
+
+    /// Writes the user's settings.
+    pub(crate) fn write_settings(&self, settings: &str) {
+        std::fs::create_dir_all(self.pirn_home()).unwrap();
+        std::fs::write(self.pirn_home().join("settings.json"), settings).unwrap();
     }
 
     /// The folder of Pirn's own files, which is not made.

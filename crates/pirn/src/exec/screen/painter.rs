@@ -94,6 +94,7 @@ impl Painter {
             }
             News::Message(text) => self.put(Target::Stderr, &format!("{text}\n")),
             News::Text(text) => self.put(Target::Stdout, &text),
+            News::ErrorText(text) => self.put(Target::Stderr, &text),
             News::CallStarted(call) => {
                 self.running.insert(call.number, (call, Instant::now()));
             }

@@ -1,0 +1,103 @@
+//! The question about a host, on the terminal.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::sync::OnceLock;
+
+use pirn_sandbox::{NetworkAnswer, NetworkAsker, NetworkFuture};
+use tokio::sync::Mutex;
+
+use crate::exec::Questions;
+use crate::settings;
+use crate::surroundings::Surroundings;
+use crate::tty::Tty;
+use crate::visible::on_one_line;
+
+/// The list that an answer is added to that counts for always.
+const ALLOWED_HOSTS: &str = "sandbox.allowedHosts";
+
+/// Asks on the user's terminal, one question after the other.
+#[derive(Debug)]
+pub(crate) struct HostAsker {
+    surroundings: Surroundings,
+    desk: OnceLock<Questions>,
+    /// Hosts that were denied: whoever tries again is not worth another question. Held while a question is open.
+    denied: Mutex<BTreeSet<(String, u16)>>,
+}
+
+impl HostAsker {
+    /// An asker that keeps answers in the settings of these surroundings.
+    pub(super) fn new(surroundings: Surroundings) -> Self {
+        Self {
+            surroundings,
+            desk: OnceLock::new(),
+            denied: Mutex::default(),
+        }
+    }
+
+    /// From now on questions are announced there.
+    pub(super) fn announce_at(&self, desk: Questions) {
+        // The first desk stays: there is one screen.
+        let _first = self.desk.set(desk);
+    }
+
+    async fn asked(&self, host: &str, port: u16) -> NetworkAnswer {
+        let Some(desk) = self.desk.get() else {
+            // Nobody could see the question.
+            return NetworkAnswer::Deny;
+        };
+        let mut denied = self.denied.lock().await;
+        let key = (host.to_owned(), port);
+        if denied.contains(&key) {
+            return NetworkAnswer::Deny;
+        }
+        let open = desk.open().await;
+        let (host, surroundings) = (host.to_owned(), self.surroundings.clone());
+        let answer = tokio::task::spawn_blocking(move || {
+            let _open = open;
+            ask(&host, port, &surroundings)
+        })
+        .await;
+        match answer {
+            Ok(Ok(NetworkAnswer::Deny)) => {
+                denied.insert(key);
+                NetworkAnswer::Deny
+            }
+            Ok(Ok(answer)) => answer,
+            Ok(Err(_)) | Err(_) => NetworkAnswer::Deny,
+        }
+    }
+}
+
+impl NetworkAsker for HostAsker {
+    fn ask<'a>(&'a self, host: &'a str, port: u16) -> NetworkFuture<'a, NetworkAnswer> {
+        Box::pin(self.asked(host, port))
+    }
+}
+
+fn ask(host: &str, port: u16, surroundings: &Surroundings) -> io::Result<NetworkAnswer> {
+    let mut tty = Tty::open()?;
+    // The reset undoes whatever was shown before.
+    let prompt = format!(
+        "\u{1b}[0mA command wants to reach {}:{port}. Allow? [o]nce, [s]ession, [a]lways, [n]o: ",
+        on_one_line(host)
+    );
+    let answer = tty.choose(&prompt, |word| match word.to_ascii_lowercase().as_str() {
+        "o" | "once" => Ok(NetworkAnswer::Once),
+        "s" | "session" => Ok(NetworkAnswer::Session),
+        "a" | "always" => Ok(NetworkAnswer::Always),
+        "n" | "no" | "" => Ok(NetworkAnswer::Deny),
+        _ => Err(String::new()),
+    })?;
+    let answer = answer.unwrap_or(NetworkAnswer::Deny);
+    if answer == NetworkAnswer::Always {
+        let entry = format!("{host}:{port}");
+        if let Err(failure) = settings::add_to_list(ALLOWED_HOSTS, &entry, surroundings) {
+            tty.show(&format!(
+                "  It counts for this session only: {}\n",
+                on_one_line(&failure.message())
+            ))?;
+        }
+    }
+    Ok(answer)
+}

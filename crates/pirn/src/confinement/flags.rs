@@ -1,0 +1,83 @@
+//! Flags about confinement, for one run.
+
+use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use pirn_sandbox::{HostRule, NetworkMode, Profile};
+
+use crate::failure::Failure;
+use crate::settings::SandboxSettings;
+use crate::standard;
+
+/// Flags about confinement, for one run. They win over the settings.
+#[derive(Debug, Default, Args)]
+pub(crate) struct ConfinementArguments {
+    /// What commands may write [default: workspace-write, or the setting sandbox.profile]
+    ///
+    /// `off` confines them in no way, `workspace-write` lets them write below the working folder and a private temporary
+    /// folder, `read-only` only the latter.
+    #[arg(
+        long,
+        value_name = "PROFILE",
+        value_parser = PossibleValuesParser::new(Profile::ALL.map(Profile::as_str))
+            .map(|name| Profile::from_name(&name).unwrap_or_default()),
+        help_heading = "Confinement"
+    )]
+    sandbox: Option<Profile>,
+
+    /// What commands may reach [default: on, or the setting sandbox.network]
+    #[arg(
+        long,
+        value_name = "MODE",
+        value_parser = network_parser(),
+        help_heading = "Confinement"
+    )]
+    network: Option<NetworkMode>,
+
+    /// Let commands reach this host: `example.com`, `*.example.com`, either with `:PORT`; alone it stands for --network
+    /// allow-list, too
+    #[arg(
+        long,
+        value_name = "HOST",
+        value_delimiter = ',',
+        help_heading = "Confinement"
+    )]
+    allow_host: Vec<HostRule>,
+}
+
+/// Reads a mode of the network.
+pub(crate) fn network_parser() -> impl TypedValueParser<Value = NetworkMode> {
+    PossibleValuesParser::new(NetworkMode::ALL.map(NetworkMode::as_str))
+        .map(|name| NetworkMode::from_name(&name).unwrap_or_default())
+}
+
+impl ConfinementArguments {
+    /// Changes the settings to what was typed. Fails where that says two things at once.
+    pub(crate) fn apply(&self, settings: &mut SandboxSettings) -> Result<(), Failure> {
+        let network = match (self.network, self.allow_host.is_empty()) {
+            (Some(NetworkMode::On | NetworkMode::Off), false) => {
+                return Err(Failure::usage(
+                    "--allow-host has a meaning only with --network allow-list",
+                ));
+            }
+            (None, false) => Some(NetworkMode::AllowList),
+            (network, _) => network,
+        };
+        let hosts = self.allow_host.iter().map(ToString::to_string);
+        settings.allowed_hosts.extend(hosts);
+        settings.profile = self.sandbox.unwrap_or(settings.profile);
+        settings.network = network.unwrap_or(settings.network);
+        if settings.profile == Profile::Off && settings.network != NetworkMode::On {
+            let mode = settings.network.as_str();
+            if network.is_some() {
+                return Err(Failure::usage(format!(
+                    "--network {mode} needs a sandbox, and it is off"
+                ))
+                .hint("give --sandbox workspace-write or --sandbox read-only"));
+            }
+            standard::note(&format!(
+                "the setting sandbox.network is {mode}, but nothing keeps commands from the network: the sandbox is off"
+            ));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,234 @@
+//! In which form the user gets the result.
+
+use std::path::PathBuf;
+
+use pirn_codemode::OutputFolder;
+use pirn_eval::{Denial, EvalErrorKind, EvalFailure, EvalOutcome, EvalReport, KernelState};
+use serde_json::{Value, json};
+
+use super::arguments::EvalArguments;
+use super::images;
+use crate::confinement::Confinement;
+use crate::exec::{CallDisplay, Items, Screen, ScreenOptions};
+use crate::failure::{Exit, Failure};
+use crate::standard;
+use crate::surroundings::{Display, Surroundings};
+use crate::visible::{on_one_line, without_controls};
+
+/// How the result is shown.
+#[derive(Debug)]
+pub(super) struct Answering {
+    form: Form,
+    is_quiet: bool,
+    /// Where pictures go.
+    folder: PathBuf,
+    /// Whether the folder was named.
+    has_folder: bool,
+    /// Whether the state is kept.
+    keeps_state: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    /// Output as it comes, then the value.
+    Stream,
+    /// One object at the end.
+    Json,
+}
+
+impl Answering {
+    /// What the command line asks for.
+    pub(super) fn new(
+        arguments: &EvalArguments,
+        surroundings: &Surroundings,
+    ) -> Result<Self, Failure> {
+        let folder = match &arguments.output {
+            Some(folder) => {
+                let folder = surroundings.cwd.join(folder);
+                if !folder.is_dir() {
+                    return Err(Failure::usage(format!(
+                        "--output {} is not a folder",
+                        folder.display()
+                    )));
+                }
+                folder
+            }
+            None => surroundings.temp_dir.clone(),
+        };
+        Ok(Self {
+            form: if arguments.json {
+                Form::Json
+            } else {
+                Form::Stream
+            },
+            is_quiet: arguments.quiet,
+            folder,
+            has_folder: arguments.output.is_some(),
+            keeps_state: arguments.state.is_some(),
+        })
+    }
+
+    /// Whether output is shown as it comes.
+    pub(super) fn streams(&self) -> bool {
+        self.form == Form::Stream
+    }
+
+    /// What is shown while the program runs.
+    pub(super) fn screen_options(&self, surroundings: &Surroundings) -> ScreenOptions {
+        let calls = match (self.form, surroundings.display) {
+            _ if self.is_quiet => CallDisplay::Hidden,
+            (Form::Json, _) | (_, Display::Lines) => CallDisplay::Lines,
+            (Form::Stream, Display::Moving) => CallDisplay::Moving,
+        };
+        ScreenOptions {
+            items: Items::None,
+            calls,
+            stdout: surroundings.stdout,
+            stderr: surroundings.stderr,
+            folder: OutputFolder::new(&self.folder),
+        }
+    }
+
+    /// Shows what was not shown yet, and says how the program ended.
+    pub(super) fn conclude(
+        &self,
+        report: &EvalReport,
+        confinement: &Confinement,
+        screen: Screen,
+    ) -> Result<Exit, Failure> {
+        if self.form == Form::Stream
+            && let Some(text) = report.value_text()
+        {
+            screen.text(format!("{}\n", text.trim_end_matches('\n')));
+        }
+        screen
+            .finish()
+            .map_err(|error| Failure::from(anyhow::Error::from(error)))?;
+        match self.form {
+            Form::Stream => self.show_pictures(report)?,
+            Form::Json => {
+                standard::write_out(&format!("{}\n", self.to_json(report)?))?;
+            }
+        }
+        for note in notes(report).into_iter().chain(confinement.refused_hosts()) {
+            standard::note(&note);
+        }
+        match report {
+            EvalReport::Refused {
+                failure, denial, ..
+            } => Err(refused(failure, *denial)),
+            EvalReport::Ran { outcome, .. } => match &outcome.failure {
+                Some(failure) => Err(self.failed(outcome, failure)),
+                None => Ok(Exit::Success),
+            },
+        }
+    }
+
+    fn show_pictures(&self, report: &EvalReport) -> Result<(), Failure> {
+        for display in report.displays() {
+            let path = images::save(display, &self.folder)?;
+            standard::note(&format!("the program showed a picture: {}", path.display()));
+        }
+        Ok(())
+    }
+
+    fn to_json(&self, report: &EvalReport) -> Result<Value, Failure> {
+        let mut object = report.details(false);
+        if let EvalReport::Ran { outcome, .. } = report {
+            object["stdout"] = outcome.stdout.as_str().into();
+            object["stderr"] = outcome.stderr.as_str().into();
+            object["value"] = outcome.value.clone().unwrap_or_default();
+            if let Some(text) = &outcome.value_text {
+                object["valueText"] = text.as_str().into();
+            }
+        }
+        let mut pictures = Vec::new();
+        for display in report.displays() {
+            pictures.push(if self.has_folder {
+                let path = images::save(display, &self.folder)?;
+                json!({"mimeType": display.mime_type, "path": path.to_string_lossy()})
+            } else {
+                json!({"mimeType": display.mime_type, "data": display.data})
+            });
+        }
+        object["images"] = pictures.into();
+        Ok(object)
+    }
+
+    /// A program that failed.
+    fn failed(&self, outcome: &EvalOutcome, failure: &EvalFailure) -> Failure {
+        let mut told = Failure::new(exit(failure.kind), without_controls(&failure.message));
+        if let Some(trace) = &failure.trace {
+            told = told.detail(without_controls(trace.trim_end()));
+        }
+        match outcome.calls.len() {
+            0 => {}
+            1 => told = told.detail("1 call was made before the failure; nothing is undone"),
+            calls => {
+                told = told.detail(format!(
+                    "{calls} calls were made before the failure; nothing is undone"
+                ));
+            }
+        }
+        if self.keeps_state {
+            told = told.detail(match outcome.state {
+                KernelState::Committed => "The state was kept.",
+                KernelState::Unchanged => "The state is as it was before.",
+                KernelState::Mutated => "The state has the changes made until then.",
+                KernelState::Lost => "The state is lost.",
+            });
+        }
+        match hint(failure.kind) {
+            Some(hint) => told.hint(hint),
+            None => told,
+        }
+    }
+}
+
+/// What is not seen from the rest.
+fn notes(report: &EvalReport) -> Vec<String> {
+    let EvalReport::Ran { outcome, .. } = report else {
+        return Vec::new();
+    };
+    let mut notes = Vec::new();
+    if outcome.is_cut {
+        notes.push("the output was longer than is kept, and was cut".to_owned());
+    }
+    notes.extend(outcome.notes.iter().map(|note| on_one_line(note)));
+    notes.extend(
+        outcome
+            .lossy
+            .iter()
+            .map(|place| format!("the value is not whole: {}", on_one_line(place))),
+    );
+    notes
+}
+
+/// A program that was not run.
+fn refused(failure: &EvalFailure, denial: Option<Denial>) -> Failure {
+    let told = Failure::new(exit(failure.kind), failure.message.clone());
+    match denial {
+        Some(Denial::NobodyToAsk) => told.hint("--yes runs it without asking"),
+        Some(Denial::Declined) | None => told,
+    }
+}
+
+/// The exit code of a program that failed.
+fn exit(kind: EvalErrorKind) -> Exit {
+    match kind {
+        EvalErrorKind::Timeout => Exit::Deadline,
+        EvalErrorKind::Aborted => Exit::Interrupted,
+        EvalErrorKind::CodeTooLarge => Exit::Usage,
+        _ => Exit::Failed,
+    }
+}
+
+fn hint(kind: EvalErrorKind) -> Option<&'static str> {
+    match kind {
+        EvalErrorKind::Timeout => Some("--timeout gives it more time, at most 120 seconds"),
+        EvalErrorKind::Spawn => Some(
+            "the settings eval.python and eval.node name interpreters; `pirn doctor` tells what is there",
+        ),
+        _ => None,
+    }
+}

@@ -1,0 +1,92 @@
+//! The program's calls on the screen.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use pirn_codemode::CallRecord;
+use pirn_tool::{CallEvent, CallStatus, EventSink};
+
+use crate::exec::ScreenWire;
+
+/// Characters of arguments and errors that are shown.
+const SHOWN_CHARS_MAX: usize = 500;
+
+/// Follows the calls of one program.
+pub(super) struct Calls {
+    wire: ScreenWire,
+    parent: &'static str,
+    running: Mutex<BTreeMap<String, CallRecord>>,
+}
+
+impl Calls {
+    /// Follows the calls made inside `parent`.
+    pub(super) fn new(wire: ScreenWire, parent: &'static str) -> Arc<Self> {
+        Arc::new(Self {
+            wire,
+            parent,
+            running: Mutex::default(),
+        })
+    }
+
+    /// The receiver of events.
+    pub(super) fn sink(self: &Arc<Self>) -> EventSink {
+        let calls = Arc::clone(self);
+        Arc::new(move |event| calls.take(event))
+    }
+
+    fn take(&self, event: CallEvent) {
+        match event {
+            CallEvent::Started {
+                call_id,
+                parent_call_id,
+                tool_name,
+                arguments,
+                ..
+            } if parent_call_id.as_deref() == Some(self.parent) => {
+                let record = CallRecord {
+                    number: number(&call_id),
+                    name: tool_name,
+                    arguments: head(&arguments.to_string()),
+                    status: CallStatus::Unfinished,
+                    duration: None,
+                    error: None,
+                };
+                self.running().insert(call_id, record.clone());
+                self.wire.call_started(record);
+            }
+            CallEvent::Ended {
+                call_id,
+                status,
+                result,
+                duration,
+                ..
+            } => {
+                let Some(mut record) = self.running().remove(&call_id) else {
+                    return;
+                };
+                record.status = status;
+                record.duration = Some(duration);
+                record.error = result.is_error.then(|| head(&result.joined_text()));
+                self.wire.call_ended(record);
+            }
+            CallEvent::Started { .. } | CallEvent::Updated { .. } => {}
+        }
+    }
+
+    fn running(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, CallRecord>> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The number in `<parent>/<number>`.
+fn number(call_id: &str) -> u32 {
+    call_id
+        .rsplit('/')
+        .next()
+        .and_then(|number| number.parse().ok())
+        .unwrap_or_default()
+}
+
+fn head(text: &str) -> String {
+    text.chars().take(SHOWN_CHARS_MAX).collect()
+}

@@ -1,0 +1,34 @@
+//! The project that a command works in: whether its files count, and what is set.
+
+use std::path::Path;
+
+use crate::arguments::ApprovalArguments;
+use crate::failure::Failure;
+use crate::settings::Settings;
+use crate::surroundings::Surroundings;
+use crate::trust::{Gate, Trust, decide};
+
+/// The project that a command works in.
+#[derive(Debug)]
+pub(crate) struct Project {
+    /// Whether its files count.
+    pub(crate) trust: Trust,
+    /// The settings, with the project's where they count.
+    pub(crate) settings: Settings,
+}
+
+impl Project {
+    /// Decides about the files of these kinds, at once for all, and reads the settings.
+    pub(crate) fn open(
+        folder: &Path,
+        gates: &[Gate],
+        approval: &ApprovalArguments,
+        surroundings: &Surroundings,
+    ) -> Result<Self, Failure> {
+        let trust = decide(folder, gates, approval, surroundings)?;
+        Ok(Self {
+            trust,
+            settings: Settings::load(folder, trust, surroundings)?,
+        })
+    }
+}

@@ -1,0 +1,338 @@
+//! One file of settings: what it gives, and what is wrong in it.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use pirn_jsonc::{Member, Node, Tree, parse, read_bounded};
+use pirn_sandbox::HostRule;
+
+use super::rows::{Form, GROUPS, Kind, ROWS, Row};
+use super::{FILE_BYTES_MAX, Paths, Problem, Settings, Severity, THE_DEFAULTS};
+
+/// Two slips of the finger; more would take real other words for misspellings.
+const DISTANCE_MAX: usize = 2;
+
+/// What one file gives.
+#[derive(Debug)]
+pub(super) struct Document {
+    path: PathBuf,
+    /// Settings with their values, in the order written.
+    pub(super) given: Vec<Given>,
+}
+
+/// A setting that a file gives.
+pub(super) struct Given {
+    pub(super) row: &'static Row,
+    node: Node,
+}
+
+impl std::fmt::Debug for Given {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(self.row.key)
+    }
+}
+
+impl Document {
+    /// A problem with what is given for a setting.
+    pub(super) fn problem(&self, severity: Severity, given: &Given, message: &str) -> Problem {
+        self.problem_at(
+            severity,
+            given.node.line,
+            &format!("{}: {message}", given.row.key),
+        )
+    }
+
+    fn problem_at(&self, severity: Severity, line: u32, message: &str) -> Problem {
+        Problem {
+            severity,
+            place: format!("{}:{line}", self.path.display()),
+            message: message.to_owned(),
+        }
+    }
+}
+
+/// Reads a file. A missing one gives nothing.
+pub(super) fn read(path: &Path, problems: &mut Vec<Problem>) -> Document {
+    let mut document = Document {
+        path: path.to_owned(),
+        given: Vec::new(),
+    };
+    match read_bounded(path, FILE_BYTES_MAX) {
+        Ok(text) => document.take(&text, problems),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(error) => problems.push(Problem {
+            severity: Severity::Error,
+            place: path.display().to_string(),
+            message: format!("cannot be read: {error}"),
+        }),
+    }
+    document
+}
+
+impl Document {
+    fn take(&mut self, text: &str, problems: &mut Vec<Problem>) {
+        let root = match parse(text) {
+            Ok(Some(root)) => root,
+            // Somebody is about to fill it.
+            Ok(None) => return,
+            Err(error) => {
+                let message = format!("is not valid JSON: {}", error.message);
+                problems.push(self.problem_at(Severity::Error, error.line, &message));
+                return;
+            }
+        };
+        if !root.is_object() {
+            let message = "must hold an object: {\"sandbox\": {…}}";
+            problems.push(self.problem_at(Severity::Error, root.line, message));
+            return;
+        }
+        for (index, member) in root.members().iter().enumerate() {
+            if self.is_repeated(root.members(), index, &member.name, problems) {
+                continue;
+            }
+            let is_group = GROUPS.iter().any(|(group, _)| *group == member.name);
+            match (&member.node.value, is_group) {
+                (Tree::Object(members), true) => self.take_group(&member.name, members, problems),
+                (Tree::Null, true) => {}
+                (_, true) => {
+                    let message = format!("{} must be an object", member.name);
+                    problems.push(self.problem_at(Severity::Error, member.line, &message));
+                }
+                (_, false) if member.name == "$schema" => {}
+                (_, false) => problems.push(self.unknown(member.line, &member.name)),
+            }
+        }
+    }
+
+    fn take_group(&mut self, group: &str, members: &[Member], problems: &mut Vec<Problem>) {
+        for (index, member) in members.iter().enumerate() {
+            let key = format!("{group}.{}", member.name);
+            if self.is_repeated(members, index, &key, problems) {
+                continue;
+            }
+            match ROWS.iter().find(|row| row.key == key) {
+                Some(_) if member.node.value == Tree::Null => {}
+                Some(row) => self.given.push(Given {
+                    row,
+                    node: member.node.clone(),
+                }),
+                None => problems.push(self.unknown(member.line, &key)),
+            }
+        }
+    }
+
+    fn is_repeated(
+        &self,
+        members: &[Member],
+        index: usize,
+        key: &str,
+        problems: &mut Vec<Problem>,
+    ) -> bool {
+        let Some(member) = members.get(index) else {
+            return false;
+        };
+        let mut earlier = members.iter().take(index);
+        let Some(first) = earlier.find(|other| other.name == member.name) else {
+            return false;
+        };
+        let message = format!("{key}: is given twice; line {} has it already", first.line);
+        // The later one may be the one that was meant.
+        problems.push(self.problem_at(Severity::Error, member.line, &message));
+        true
+    }
+
+    fn unknown(&self, line: u32, key: &str) -> Problem {
+        let message = match meant_by(key) {
+            Some(meant) if meant == key => {
+                let (group, name) = meant.split_once('.').unwrap_or((meant, ""));
+                format!(
+                    "{key}: is no setting here; it is written {{\"{group}\": {{\"{name}\": …}}}}"
+                )
+            }
+            Some(meant) => format!("{key}: is no setting and is ignored; did you mean {meant}?"),
+            None => format!("{key}: is no setting and is ignored"),
+        };
+        self.problem_at(Severity::Note, line, &message)
+    }
+}
+
+/// The setting or group that was probably meant.
+fn meant_by(key: &str) -> Option<&'static str> {
+    let plain = |text: &str| text.replace(['_', '-'], "").to_lowercase();
+    let written = plain(key);
+    let keys = ROWS.iter().map(|row| row.key);
+    let groups = GROUPS
+        .iter()
+        .map(|(group, _)| *group)
+        .filter(|_| !key.contains('.'));
+    keys.chain(groups)
+        .map(|known| (strsim::damerau_levenshtein(&written, &plain(known)), known))
+        .filter(|(distance, known)| *distance <= DISTANCE_MAX && distance * 2 < known.len())
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, known)| known)
+        .or_else(|| {
+            // A name without its group, or in the wrong one.
+            let name = written.rsplit_once('.').map_or(&*written, |(_, name)| name);
+            let mut rows = ROWS.iter().map(|row| row.key);
+            rows.find(|known| {
+                plain(known)
+                    .rsplit_once('.')
+                    .is_some_and(|(_, last)| last == name)
+            })
+        })
+}
+
+/// Sets what the file gives.
+pub(super) fn apply(
+    document: &Document,
+    paths: &Paths<'_>,
+    settings: &mut Settings,
+    problems: &mut Vec<Problem>,
+) {
+    for given in &document.given {
+        if let Err(message) = set(given, Owner::User, paths, settings) {
+            problems.push(document.problem(Severity::Error, given, &message));
+        }
+    }
+}
+
+/// Whose file it is: a project's paths start at the project.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Owner {
+    /// The user's.
+    User,
+    /// A project's.
+    Project,
+}
+
+/// Sets one setting, or says what its value must be.
+pub(super) fn set(
+    given: &Given,
+    owner: Owner,
+    paths: &Paths<'_>,
+    settings: &mut Settings,
+) -> Result<(), String> {
+    let node = &given.node;
+    match &given.row.kind {
+        Kind::Word(words, set) => node
+            .text()
+            .and_then(|word| set(settings, word))
+            .ok_or_else(|| format!("must be {}", one_of(words))),
+        Kind::Flag(set) => {
+            let flag = node.flag().ok_or("must be true or false, without quotes")?;
+            set(settings, flag);
+            Ok(())
+        }
+        Kind::Whole(least, most, set) => {
+            let number = node
+                .number()
+                .and_then(whole)
+                .filter(|number| (*least..=*most).contains(number))
+                .ok_or_else(|| format!("must be a whole number from {least} to {most}"))?;
+            set(settings, number);
+            Ok(())
+        }
+        Kind::Program(set) => {
+            let program = node
+                .text()
+                .filter(|program| !program.trim().is_empty())
+                .ok_or("must be a path or a name, in quotes")?;
+            set(settings, program.to_owned());
+            Ok(())
+        }
+        Kind::Texts(form, list) => {
+            *list(settings) = each(node, |text| checked(*form, text))?;
+            Ok(())
+        }
+        Kind::Paths(list) => {
+            *list(settings) = each(node, |text| path(text, owner, paths))?;
+            Ok(())
+        }
+    }
+}
+
+/// A list whose elements are read one by one.
+fn each<T>(node: &Node, read: impl Fn(&str) -> Result<T, String>) -> Result<Vec<T>, String> {
+    let Tree::List(elements) = &node.value else {
+        return Err("must be an array of strings".to_owned());
+    };
+    elements
+        .iter()
+        .map(|element| {
+            let text = element.text().ok_or_else(|| {
+                format!(
+                    "must hold strings; line {} has something else",
+                    element.line
+                )
+            })?;
+            read(text)
+        })
+        .collect()
+}
+
+fn checked(form: Form, text: &str) -> Result<String, String> {
+    match form {
+        Form::Host => {
+            let rule = text
+                .parse::<HostRule>()
+                .map_err(|error| error.to_string())?;
+            Ok(rule.to_string())
+        }
+        Form::Pattern => {
+            let is_good = text == THE_DEFAULTS
+                || text.starts_with("~/")
+                || text.starts_with("**/")
+                || Path::new(text).is_absolute();
+            is_good.then(|| text.to_owned()).ok_or_else(|| {
+                format!("\"{text}\" must be absolute, begin with ~/ or **/, or be ...")
+            })
+        }
+        Form::Word(words) => words
+            .contains(&text)
+            .then(|| text.to_owned())
+            .ok_or_else(|| format!("\"{text}\" must be {}", one_of(words))),
+    }
+}
+
+/// A path as it is written in a file.
+fn path(text: &str, owner: Owner, paths: &Paths<'_>) -> Result<PathBuf, String> {
+    // It may lead to another place than it seems to, and out of what it is compared with.
+    if text.split('/').any(|part| part == "..") {
+        return Err(format!("\"{text}\" must be written without .."));
+    }
+    if let Some(rest) = text.strip_prefix("~/") {
+        let home = paths
+            .home
+            .ok_or("~ stands for nothing: there is no home folder")?;
+        return Ok(home.join(rest));
+    }
+    let written = Path::new(text);
+    match owner {
+        _ if text.is_empty() => Err("must not hold an empty path".to_owned()),
+        _ if written.is_absolute() => Ok(written.to_owned()),
+        Owner::Project => Ok(paths.folder.join(written)),
+        Owner::User => Err(format!("\"{text}\" must be absolute or begin with ~/")),
+    }
+}
+
+/// The whole number that this is.
+fn whole(number: f64) -> Option<u64> {
+    // Beyond it `f64` has no exact whole numbers, and no setting goes that far.
+    const EXACT_MAX: f64 = 9_007_199_254_740_992.0;
+    let is_whole = number.fract() == 0.0 && (0.0..EXACT_MAX).contains(&number);
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "it is whole and within bounds"
+    )]
+    is_whole.then_some(number as u64)
+}
+
+/// Words for a message.
+pub(super) fn one_of(words: &[&str]) -> String {
+    let quoted: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
+    match quoted.split_last() {
+        Some((last, rest)) if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
+        _ => quoted.concat(),
+    }
+}

@@ -1,0 +1,101 @@
+//! What a project's settings may change.
+
+use std::path::{Path, PathBuf};
+
+use super::document::{Document, Given, Owner, set};
+use super::rows::{Kind, ProjectRule};
+use super::{Paths, Problem, Settings, Severity};
+
+/// The user's settings made stricter by a project's file. What would make them weaker is left out and noted.
+pub(super) fn stricter(
+    user: &Settings,
+    document: &Document,
+    paths: &Paths<'_>,
+    problems: &mut Vec<Problem>,
+) -> Settings {
+    let mut settings = user.clone();
+    for given in &document.given {
+        let mut asked = settings.clone();
+        if let Err(message) = set(given, Owner::Project, paths, &mut asked) {
+            problems.push(document.problem(Severity::Error, given, &message));
+        } else {
+            let refused = admit(given, user, &mut asked);
+            settings = match &refused {
+                Some(Refused::Everything(_)) => settings,
+                Some(Refused::Entries(_)) | None => asked,
+            };
+            if let Some(refused) = refused {
+                problems.push(document.problem(Severity::Note, given, &refused.message()));
+            }
+        }
+    }
+    settings
+}
+
+/// What of a project's value does not count.
+enum Refused {
+    /// All of it, for this reason.
+    Everything(&'static str),
+    /// These entries of a list.
+    Entries(Vec<String>),
+}
+
+impl Refused {
+    fn message(&self) -> String {
+        match self {
+            Self::Everything(reason) => format!("is ignored: {reason}"),
+            Self::Entries(entries) => {
+                let quoted: Vec<String> = entries.iter().map(|e| format!("\"{e}\"")).collect();
+                format!(
+                    "{} is ignored: a project can only take away from what your own settings allow",
+                    quoted.join(", ")
+                )
+            }
+        }
+    }
+}
+
+/// Checks what a project asks for against the user's settings, and takes out of `asked` what is too much.
+fn admit(given: &Given, user: &Settings, asked: &mut Settings) -> Option<Refused> {
+    match &given.row.project {
+        ProjectRule::Free => None,
+        ProjectRule::User => Some(Refused::Everything("only your own settings decide it")),
+        ProjectRule::Strictness(rank) => (rank(asked) < rank(user)).then_some(Refused::Everything(
+            "it is weaker than your own settings, and a project can only make them stricter",
+        )),
+        ProjectRule::Adds => {
+            if let Kind::Texts(_, list) = &given.row.kind {
+                let mut all = list(&mut user.clone()).clone();
+                for entry in std::mem::take(list(asked)) {
+                    if !all.contains(&entry) {
+                        all.push(entry);
+                    }
+                }
+                *list(asked) = all;
+            }
+            None
+        }
+        ProjectRule::Covered(is_covered) => {
+            let left_out = match &given.row.kind {
+                Kind::Texts(_, list) => keep(list(asked), |text: &String| {
+                    is_covered(user, Path::new(text))
+                }),
+                Kind::Paths(list) => keep(list(asked), |path: &PathBuf| is_covered(user, path))
+                    .iter()
+                    .map(|path| path.display().to_string())
+                    .collect(),
+                Kind::Word(..) | Kind::Flag(_) | Kind::Whole(..) | Kind::Program(_) => Vec::new(),
+            };
+            (!left_out.is_empty()).then_some(Refused::Entries(left_out))
+        }
+    }
+}
+
+/// Keeps the entries that are covered, and returns the others.
+fn keep<T>(entries: &mut Vec<T>, is_covered: impl Fn(&T) -> bool) -> Vec<T> {
+    let (kept, left_out) = std::mem::take(entries)
+        .into_iter()
+        .partition(|entry| is_covered(entry));
+    *entries = kept;
+    left_out
+}

@@ -1,0 +1,323 @@
+//! The table of settings.
+
+use std::path::{Path, PathBuf};
+
+use pirn_sandbox::{Level, NetworkMode, Profile};
+
+use super::{EvalEngine, ReadableMode, Settings};
+
+/// One setting.
+pub(super) struct Row {
+    /// Group and name, with a point between them.
+    pub(super) key: &'static str,
+    /// What its value is, and what it sets.
+    pub(super) kind: Kind,
+    /// The default, as JSON. `null` where there is none.
+    #[cfg_attr(not(test), expect(dead_code, reason = "for the reference"))]
+    pub(super) default: &'static str,
+    /// For people: one or two sentences.
+    #[cfg_attr(not(test), expect(dead_code, reason = "for the reference"))]
+    pub(super) help: &'static str,
+    /// What a project's value does.
+    pub(super) project: ProjectRule,
+}
+
+/// What a value is, and what it sets.
+pub(super) enum Kind {
+    /// One of a few words. The function says whether it knows the word.
+    Word(
+        &'static [&'static str],
+        fn(&mut Settings, &str) -> Option<()>,
+    ),
+    /// `true` or `false`.
+    Flag(fn(&mut Settings, bool)),
+    /// A whole number within these bounds.
+    Whole(u64, u64, fn(&mut Settings, u64)),
+    /// A program: a path or a name.
+    Program(fn(&mut Settings, String)),
+    /// Strings of one form.
+    Texts(Form, fn(&mut Settings) -> &mut Vec<String>),
+    /// Paths.
+    Paths(fn(&mut Settings) -> &mut Vec<PathBuf>),
+}
+
+/// What the strings of a list look like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    /// A rule for hosts, as the proxy reads it.
+    Host,
+    /// An absolute path, one below `~`, `**/NAME`, or `...`.
+    Pattern,
+    /// One of these words.
+    Word(&'static [&'static str]),
+}
+
+/// What a project's value does. Whatever a project says, the user's own settings are not made weaker.
+pub(super) enum ProjectRule {
+    /// It counts: it is no matter of safety.
+    Free,
+    /// It never counts.
+    User,
+    /// It counts where this is not smaller with it.
+    Strictness(fn(&Settings) -> u64),
+    /// What it lists is added.
+    Adds,
+    /// Of what it lists counts what the user's settings cover; what it does not list is taken away.
+    Covered(fn(&Settings, &Path) -> bool),
+}
+
+/// The groups, with what they are about.
+pub(super) const GROUPS: &[(&str, &str)] = &[
+    (
+        "sandbox",
+        "Confinement of the commands that scripts and models run",
+    ),
+    ("eval", "The tool `eval`, which runs Python and JavaScript"),
+];
+
+/// Values of modes of the network.
+const NETWORKS: &[&str] = &["off", "allow-list", "on"];
+
+/// Every setting, in the order of the reference.
+pub(super) const ROWS: &[Row] = &[
+    Row {
+        key: "sandbox.profile",
+        kind: Kind::Word(
+            &["off", "workspace-write", "read-only"],
+            |settings, word| {
+                settings.sandbox.profile = Profile::from_name(word)?;
+                Some(())
+            },
+        ),
+        default: "\"workspace-write\"",
+        help: "What commands may write: everything (off), the working folder and a private temporary folder (workspace-write), \
+               or only the latter (read-only).",
+        project: ProjectRule::Strictness(|settings| match settings.sandbox.profile {
+            Profile::Off => 0,
+            Profile::WorkspaceWrite => 1,
+            Profile::ReadOnly => 2,
+        }),
+    },
+    Row {
+        key: "sandbox.network",
+        kind: Kind::Word(NETWORKS, |settings, word| {
+            settings.sandbox.network = NetworkMode::from_name(word)?;
+            Some(())
+        }),
+        default: "\"on\"",
+        help: "What commands may reach: nothing (off), the hosts of sandbox.allowedHosts (allow-list), or everything (on).",
+        project: ProjectRule::Strictness(|settings| network_rank(settings.sandbox.network)),
+    },
+    Row {
+        key: "sandbox.require",
+        kind: Kind::Word(&["lite", "full", "min"], |settings, word| {
+            settings.sandbox.require = Some(Level::from_name(word)?);
+            Some(())
+        }),
+        default: "null",
+        help: "The weakest level of confinement that is good enough. Where the machine cannot give it, commands are not run. \
+               Without it, the strongest there is counts; `pirn doctor` tells which.",
+        project: ProjectRule::Strictness(|settings| match settings.sandbox.require {
+            None => 0,
+            Some(Level::Lite) => 1,
+            Some(Level::Full) => 2,
+            Some(Level::Min) => 3,
+        }),
+    },
+    Row {
+        key: "sandbox.writeRoots",
+        kind: Kind::Paths(|settings| &mut settings.sandbox.write_roots),
+        default: "[]",
+        help: "Further folders and files that may be written with workspace-write. Missing ones are left out.",
+        project: ProjectRule::Covered(|settings, path| {
+            is_below(path, &settings.sandbox.write_roots)
+        }),
+    },
+    Row {
+        key: "sandbox.readable",
+        kind: Kind::Word(&["everything", "listed"], |settings, word| {
+            settings.sandbox.readable = match word {
+                "everything" => ReadableMode::Everything,
+                "listed" => ReadableMode::Listed,
+                _ => return None,
+            };
+            Some(())
+        }),
+        default: "\"everything\"",
+        help: "What commands may read: everything but sandbox.unreadable, or only the system's programs, what they may write, \
+               and sandbox.readRoots (listed).",
+        project: ProjectRule::Strictness(|settings| match settings.sandbox.readable {
+            ReadableMode::Everything => 0,
+            ReadableMode::Listed => 1,
+        }),
+    },
+    Row {
+        key: "sandbox.readRoots",
+        kind: Kind::Paths(|settings| &mut settings.sandbox.read_roots),
+        default: "[]",
+        help: "Further folders and files that may be read where sandbox.readable is listed.",
+        project: ProjectRule::Covered(|settings, path| {
+            // Whatever a project lists is less than everything.
+            settings.sandbox.readable == ReadableMode::Everything
+                || is_below(path, &settings.sandbox.read_roots)
+        }),
+    },
+    Row {
+        key: "sandbox.unreadable",
+        kind: Kind::Texts(Form::Pattern, |settings| &mut settings.sandbox.unreadable),
+        default: "[\"...\"]",
+        help: "Places that commands cannot read: absolute paths, paths below ~, and **/NAME for names at any depth, where * \
+               stands for any characters. The entry ... stands for the default list; without it the list replaces that.",
+        project: ProjectRule::Adds,
+    },
+    Row {
+        key: "sandbox.allowedHosts",
+        kind: Kind::Texts(Form::Host, |settings| &mut settings.sandbox.allowed_hosts),
+        default: "[]",
+        help: "Hosts that commands may reach where sandbox.network is allow-list: a name, *. and a name for all hosts below it, \
+               an address, or * for all; each with or without :PORT.",
+        project: ProjectRule::Covered(|settings, host| {
+            settings
+                .sandbox
+                .allowed_hosts
+                .iter()
+                .any(|allowed| Path::new(allowed) == host)
+        }),
+    },
+    Row {
+        key: "sandbox.deniedHosts",
+        kind: Kind::Texts(Form::Host, |settings| &mut settings.sandbox.denied_hosts),
+        default: "[]",
+        help: "Hosts that are refused even where sandbox.allowedHosts or an answer allows them; written in the same way.",
+        project: ProjectRule::Adds,
+    },
+    Row {
+        key: "sandbox.privateNetworks",
+        kind: Kind::Flag(|settings, flag| settings.sandbox.private_networks = flag),
+        default: "false",
+        help: "Whether the name of an allowed host may lead to an address of a private network. This machine, its local link \
+               and metadata services are never reached by name.",
+        project: ProjectRule::Strictness(|settings| u64::from(!settings.sandbox.private_networks)),
+    },
+    Row {
+        key: "sandbox.memoryMb",
+        kind: Kind::Whole(16, 1 << 24, |settings, number| {
+            settings.sandbox.memory_mb = Some(number);
+        }),
+        default: "null",
+        help: "Memory of a command with all that it starts, in MiB. Needs a cgroup; without the setting there is no bound.",
+        project: ProjectRule::Strictness(|settings| {
+            settings
+                .sandbox
+                .memory_mb
+                .map_or(0, |number| u64::MAX - number)
+        }),
+    },
+    Row {
+        key: "sandbox.processes",
+        kind: Kind::Whole(8, 1 << 22, |settings, number| {
+            settings.sandbox.processes = number;
+        }),
+        default: "4096",
+        help: "Processes and threads of a command at once.",
+        project: ProjectRule::Strictness(|settings| u64::MAX - settings.sandbox.processes),
+    },
+    Row {
+        key: "eval.python",
+        kind: Kind::Program(|settings, program| settings.eval.python = Some(program)),
+        default: "null",
+        help: "The Python to use: a path, or a name on the PATH. Without it the project's virtual environment, then python3.",
+        project: ProjectRule::User,
+    },
+    Row {
+        key: "eval.node",
+        kind: Kind::Program(|settings, program| settings.eval.node = Some(program)),
+        default: "null",
+        help: "The Node.js to use: a path, or a name on the PATH. Without it node; where that is missing, Pirn's own engine.",
+        project: ProjectRule::User,
+    },
+    Row {
+        key: "eval.engine",
+        kind: Kind::Word(&["fresh", "persistent"], |settings, word| {
+            settings.eval.engine = match word {
+                "fresh" => EvalEngine::Fresh,
+                "persistent" => EvalEngine::Persistent,
+                _ => return None,
+            };
+            Some(())
+        }),
+        default: "\"fresh\"",
+        help: "What Python keeps between calls: a state of JSON values (fresh), or everything, in one process (persistent).",
+        project: ProjectRule::Free,
+    },
+    Row {
+        key: "eval.allowNonInteractive",
+        kind: Kind::Flag(|settings, flag| settings.eval.allow_non_interactive = flag),
+        default: "false",
+        help: "Whether code runs where there is nobody to ask.",
+        project: ProjectRule::Strictness(|settings| {
+            u64::from(!settings.eval.allow_non_interactive)
+        }),
+    },
+    Row {
+        key: "eval.requireConfirmation",
+        kind: Kind::Flag(|settings, flag| settings.eval.require_confirmation = flag),
+        default: "true",
+        help: "Whether all code is shown and asked about before it runs.",
+        project: ProjectRule::Strictness(|settings| u64::from(settings.eval.require_confirmation)),
+    },
+    Row {
+        key: "eval.rememberApprovals",
+        kind: Kind::Flag(|settings, flag| settings.eval.remember_approvals = flag),
+        default: "false",
+        help: "Whether the very same code with the same effects is asked about only once in a session.",
+        project: ProjectRule::Strictness(|settings| u64::from(!settings.eval.remember_approvals)),
+    },
+    Row {
+        key: "eval.effects",
+        kind: Kind::Texts(
+            Form::Word(&["read", "write", "process", "network"]),
+            |settings| &mut settings.eval.effects,
+        ),
+        default: "[\"read\", \"process\"]",
+        help: "Code may call tools that have no other effects than these.",
+        project: ProjectRule::Covered(|settings, effect| {
+            settings
+                .eval
+                .effects
+                .iter()
+                .any(|allowed| Path::new(allowed) == effect)
+        }),
+    },
+    Row {
+        key: "eval.network",
+        kind: Kind::Word(NETWORKS, |settings, word| {
+            settings.eval.network = NetworkMode::from_name(word)?;
+            Some(())
+        }),
+        default: "\"off\"",
+        help: "What code may reach; the hosts of an allow-list are those of sandbox.allowedHosts.",
+        project: ProjectRule::Strictness(|settings| network_rank(settings.eval.network)),
+    },
+    Row {
+        key: "eval.timeoutSeconds",
+        kind: Kind::Whole(1, 120, |settings, number| {
+            settings.eval.timeout_seconds = number;
+        }),
+        default: "30",
+        help: "Seconds that a call may take when it names no time-out.",
+        project: ProjectRule::Free,
+    },
+];
+
+fn network_rank(mode: NetworkMode) -> u64 {
+    match mode {
+        NetworkMode::On => 0,
+        NetworkMode::AllowList => 1,
+        NetworkMode::Off => 2,
+    }
+}
+
+fn is_below(path: &Path, roots: &[PathBuf]) -> bool {
+    roots.iter().any(|root| path.starts_with(root))
+}

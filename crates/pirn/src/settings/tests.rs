@@ -1,0 +1,284 @@
+use std::path::Path;
+
+use pirn_sandbox::{Level, NetworkMode, Profile};
+use serde_json::Value;
+
+use super::rows::{Form, Kind, ROWS};
+use super::{Paths, Settings, Severity, read};
+
+/// What both files give, and what is said about them, with `U` and `P` for the files.
+fn loaded(user: &str, project: &str) -> (Settings, Vec<String>) {
+    let folder = tempfile::tempdir().unwrap();
+    let paths = ["U", "P"].map(|name| folder.path().join(name));
+    for (path, text) in paths.iter().zip([user, project]) {
+        if !text.is_empty() {
+            std::fs::write(path, text).unwrap();
+        }
+    }
+    let [user, project] = &paths;
+    let (settings, problems) = read(
+        Some(user),
+        Some(project),
+        &Paths {
+            home: Some(Path::new("/home/me")),
+            folder: Path::new("/srv/project"),
+        },
+    );
+    let prefix = format!("{}/", folder.path().display());
+    let said = problems.iter().map(|problem| {
+        let severity = match problem.severity {
+            Severity::Error => "error",
+            Severity::Note => "note",
+        };
+        format!(
+            "{severity} {}: {}",
+            problem.place.replace(&prefix, ""),
+            problem.message
+        )
+    });
+    (settings, said.collect())
+}
+
+/// What is said about one value of the user's, if anything.
+#[track_caller]
+fn check_said(text: &str, expected: &[&str]) {
+    let (_, said) = loaded(text, "");
+    assert_eq!(said, expected, "{text}");
+}
+
+#[test]
+fn values_count() {
+    let user = r#"{
+      // A comment
+      "$schema": "x",
+      "sandbox": {
+        "profile": "read-only", "network": "allow-list", "require": "full", "writeRoots": ["~/cache", "/srv/out"],
+        "readable": "listed", "readRoots": ["/opt"], "unreadable": ["...", "**/*.pem"], "allowedHosts": ["a.example:443"],
+        "deniedHosts": ["*.b.example"], "privateNetworks": true, "memoryMb": 512, "processes": 64,
+      },
+      "eval": {
+        "python": "python3.12", "node": "/opt/node", "engine": "persistent", "allowNonInteractive": true,
+        "requireConfirmation": false, "rememberApprovals": true, "effects": ["read"], "network": "on", "timeoutSeconds": 60
+      }
+    }"#;
+    let (settings, said) = loaded(user, "");
+    assert_eq!(said, Vec::<String>::new());
+    let sandbox = &settings.sandbox;
+    assert_eq!(sandbox.profile, Profile::ReadOnly);
+    assert_eq!(sandbox.network, NetworkMode::AllowList);
+    assert_eq!(sandbox.require, Some(Level::Full));
+    assert_eq!(
+        sandbox.write_roots,
+        [Path::new("/home/me/cache"), Path::new("/srv/out")]
+    );
+    assert_eq!(sandbox.memory_mb, Some(512));
+    assert_eq!(settings.eval.python.as_deref(), Some("python3.12"));
+    // Every key was given: nothing is as it is by default.
+    let (defaults, _) = loaded("", "");
+    assert_eq!(defaults, Settings::default());
+    let given: Value =
+        serde_json::from_str(&user.replace("// A comment", "").replace("64,\n", "64\n")).unwrap();
+    for row in ROWS {
+        let (group, name) = row.key.split_once('.').unwrap();
+        assert!(!given[group][name].is_null(), "{} is not tried", row.key);
+        let without = format!("{{\"{group}\": {{\"{name}\": {}}}}}", given[group][name]);
+        assert_ne!(loaded(&without, "").0, Settings::default(), "{}", row.key);
+    }
+}
+
+#[test]
+fn defaults_are_as_documented() {
+    for row in ROWS {
+        let (group, name) = row.key.split_once('.').unwrap();
+        let (settings, said) = loaded(
+            &format!("{{\"{group}\": {{\"{name}\": {}}}}}", row.default),
+            "",
+        );
+        assert_eq!(
+            (settings, said),
+            (Settings::default(), Vec::new()),
+            "{}",
+            row.key
+        );
+    }
+}
+
+#[test]
+fn every_word_is_understood() {
+    for row in ROWS {
+        let (group, name) = row.key.split_once('.').unwrap();
+        let (Kind::Word(words, _) | Kind::Texts(Form::Word(words), _)) = row.kind else {
+            continue;
+        };
+        for word in words {
+            let value = match row.kind {
+                Kind::Word(..) => format!("\"{word}\""),
+                _ => format!("[\"{word}\"]"),
+            };
+            check_said(&format!("{{\"{group}\": {{\"{name}\": {value}}}}}"), &[]);
+        }
+    }
+    let all = |names: &[&str], key: &str| {
+        let row = ROWS.iter().find(|row| row.key == key).unwrap();
+        let Kind::Word(words, _) = row.kind else {
+            panic!("{key}");
+        };
+        let (mut words, mut names) = (words.to_vec(), names.to_vec());
+        words.sort_unstable();
+        names.sort_unstable();
+        assert_eq!(words, names);
+    };
+    all(&Profile::ALL.map(Profile::as_str), "sandbox.profile");
+    all(
+        &NetworkMode::ALL.map(NetworkMode::as_str),
+        "sandbox.network",
+    );
+    all(&NetworkMode::ALL.map(NetworkMode::as_str), "eval.network");
+    all(&Level::ALL.map(Level::as_str), "sandbox.require");
+}
+
+#[test]
+fn what_is_wrong_is_named() {
+    check_said("", &[]);
+    check_said("// nothing yet", &[]);
+    check_said(
+        "[]",
+        &["error U:1: must hold an object: {\"sandbox\": {…}}"],
+    );
+    check_said(
+        "{\n  \"sandbox\": 1\n}",
+        &["error U:2: sandbox must be an object"],
+    );
+    check_said(
+        "{\"sandbox\": {\n\"profile\": \"none\"}}",
+        &["error U:2: sandbox.profile: must be \"off\", \"workspace-write\" or \"read-only\""],
+    );
+    check_said(
+        "{\"sandbox\": {\"processes\": 1.5}}",
+        &["error U:1: sandbox.processes: must be a whole number from 8 to 4194304"],
+    );
+    check_said(
+        "{\"eval\": {\"timeoutSeconds\": 121, \"engine\": 1}}",
+        &[
+            "error U:1: eval.timeoutSeconds: must be a whole number from 1 to 120",
+            "error U:1: eval.engine: must be \"fresh\" or \"persistent\"",
+        ],
+    );
+    check_said(
+        "{\"sandbox\": {\"allowedHosts\": [\"https://a/\"], \"writeRoots\": [\"x\"], \"readRoots\": [\"/a/../b\"]}}",
+        &[
+            "error U:1: sandbox.allowedHosts: `https://a/` is no rule for hosts: it is a host with an optional port, without \
+             scheme and path",
+            "error U:1: sandbox.writeRoots: \"x\" must be absolute or begin with ~/",
+            "error U:1: sandbox.readRoots: \"/a/../b\" must be written without ..",
+        ],
+    );
+    check_said(
+        "{\"sandbox\": {\"profil\": 1, \"timeoutSeconds\": 1, \"x\": 1}, \"sandbox.profile\": 1, \"evla\": 1, \"theme\": 1}",
+        &[
+            "note U:1: sandbox.profil: is no setting and is ignored; did you mean sandbox.profile?",
+            "note U:1: sandbox.timeoutSeconds: is no setting and is ignored; did you mean eval.timeoutSeconds?",
+            "note U:1: sandbox.x: is no setting and is ignored",
+            "note U:1: sandbox.profile: is no setting here; it is written {\"sandbox\": {\"profile\": …}}",
+            "note U:1: evla: is no setting and is ignored; did you mean eval?",
+            "note U:1: theme: is no setting and is ignored",
+        ],
+    );
+    check_said(
+        "{\"sandbox\": {\"network\": \"off\",\n\"network\": \"on\"}}",
+        &["error U:2: sandbox.network: is given twice; line 1 has it already"],
+    );
+}
+
+/// A setting in the user's file, the same in the project's, and what counts then; `!` where something is left out.
+const PROJECT: &str = r#"
+sandbox.profile         | null                | "read-only"         | "read-only"
+sandbox.profile         | null                | "off"               | "workspace-write" !
+sandbox.profile         | "off"               | "off"               | "off"
+sandbox.network         | null                | "allow-list"        | "allow-list"
+sandbox.network         | "off"               | "on"                | "off" !
+sandbox.require         | null                | "min"               | "min"
+sandbox.require         | "full"              | "lite"              | "full" !
+sandbox.writeRoots      | ["/srv/a"]          | ["/srv/a/b", "/x"]  | ["/srv/a/b"] !
+sandbox.writeRoots      | ["/srv/a"]          | []                  | []
+sandbox.writeRoots      | null                | ["out"]             | [] !
+sandbox.readable        | null                | "listed"            | "listed"
+sandbox.readable        | "listed"            | "everything"        | "listed" !
+sandbox.readRoots       | null                | ["/opt"]            | ["/opt"]
+sandbox.unreadable      | null                | ["/srv/x"]          | ["...", "/srv/x"]
+sandbox.unreadable      | ["/a"]              | ["..."]             | ["/a", "..."]
+sandbox.allowedHosts    | ["a", "b"]          | ["b", "c"]          | ["b"] !
+sandbox.deniedHosts     | ["a"]               | ["b"]               | ["a", "b"]
+sandbox.privateNetworks | null                | true                | false !
+sandbox.privateNetworks | true                | false               | false
+sandbox.memoryMb        | null                | 100                 | 100
+sandbox.memoryMb        | 100                 | 200                 | 100 !
+sandbox.processes       | null                | 100                 | 100
+sandbox.processes       | null                | 5000                | 4096 !
+eval.python             | null                | "./evil"            | null !
+eval.node               | "node"              | "./evil"            | "node" !
+eval.engine             | null                | "persistent"        | "persistent"
+eval.allowNonInteractive | null               | true                | false !
+eval.requireConfirmation | null               | false               | true !
+eval.requireConfirmation | false              | true                | true
+eval.rememberApprovals  | null                | true                | false !
+eval.effects            | null                | ["read", "write"]   | ["read"] !
+eval.effects            | null                | []                  | []
+eval.network            | "allow-list"        | "on"                | "allow-list" !
+eval.timeoutSeconds     | 30                  | 120                 | 120
+"#;
+
+#[test]
+fn a_project_cannot_make_things_weaker() {
+    let mut tried = Vec::new();
+    for row in PROJECT.trim().lines() {
+        let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+        let [key, user, project, expected] = cells[..] else {
+            panic!("{row}");
+        };
+        let (group, name) = key.split_once('.').unwrap();
+        let file = |value: &str| format!("{{\"{group}\": {{\"{name}\": {value}}}}}");
+        let (settings, said) = loaded(&file(user), &file(project));
+        let value = expected.trim_end_matches(" !");
+        assert_eq!(settings, loaded(&file(value), "").0, "{row}");
+        assert_eq!(
+            said.iter()
+                .map(|text| text.starts_with("note P:1: "))
+                .collect::<Vec<_>>(),
+            if value == expected {
+                vec![]
+            } else {
+                vec![true]
+            },
+            "{row}: {said:?}"
+        );
+        tried.push(key);
+    }
+    for row in ROWS {
+        assert!(tried.contains(&row.key), "{} is not tried", row.key);
+    }
+}
+
+#[test]
+fn a_project_finds_its_own_folder() {
+    let (settings, _) = loaded(
+        r#"{"sandbox": {"writeRoots": ["/srv"]}}"#,
+        r#"{"sandbox": {"writeRoots": ["out", "~/x"]}}"#,
+    );
+    assert_eq!(
+        settings.sandbox.write_roots,
+        [Path::new("/srv/project/out")]
+    );
+}
+
+/// What a project gives is compared with the user's own, not with what the project made of it before.
+#[test]
+fn the_order_in_a_project_changes_nothing() {
+    let (settings, said) = loaded(
+        "",
+        r#"{"sandbox": {"readable": "listed", "readRoots": ["/opt"], "network": "off"}, "eval": {"network": "off"}}"#,
+    );
+    assert_eq!(said, Vec::<String>::new());
+    assert_eq!(settings.sandbox.read_roots, [Path::new("/opt")]);
+    assert_eq!(settings.sandbox.network, NetworkMode::Off);
+}

@@ -1,0 +1,119 @@
+//! The question of `pirn eval` on a terminal.
+
+use crate::place::Place;
+use crate::session::Session;
+
+const PROMPT: &str = "Run it? [y]es, [n]o: ";
+
+#[test]
+fn a_program_is_shown_and_asked_about() {
+    let place = Place::new();
+    let code = "open('made', 'w').write('x')\nx = '\u{202e}\u{1b}[2J'";
+    for (answer, code_expected) in [("n\n", 1), ("y\n", 0)] {
+        let mut session = Session::start(&place, &["eval", "--python", "-e", code]);
+        let question = session.until(PROMPT);
+        assert!(
+            question.contains("A python program of 2 lines, "),
+            "{question}"
+        );
+        assert!(
+            question
+                .contains("  | open('made', 'w').write('x')\r\n  | x = '⟦U+202E⟧⟦U+001B⟧[2J'\r\n"),
+            "{question}"
+        );
+        assert!(question.contains("It can call "), "{question}");
+        assert!(!place.path().join("made").exists());
+        session.answer(answer);
+        let (code, _, seen) = session.end();
+        assert_eq!(code, Some(code_expected), "{seen}");
+    }
+    assert!(place.path().join("made").exists());
+}
+
+#[test]
+fn a_long_program_is_paged() {
+    let place = Place::new();
+    let lines: Vec<String> = (1..=70).map(|number| format!("x = {number}")).collect();
+    place.write("long.py", lines.join("\n"));
+    let mut session = Session::start(&place, &["eval", "long.py"]);
+    let first = session.until("-- lines 1 to 22 of 70 -- space: next page");
+    assert!(
+        first.contains("  | x = 22\r\n") && !first.contains("x = 23"),
+        "{first}"
+    );
+    session.answer(" ");
+    session.until("-- lines 23 to 44 of 70 --");
+    session.answer("b");
+    session.until("-- lines 1 to 22 of 70 --");
+    session.answer("?q");
+    session.until("You have not seen the whole program (44 of 70 lines). Run it? ");
+    session.answer("n\n");
+    assert_eq!(session.end().0, Some(1));
+}
+
+#[test]
+fn a_program_that_was_paged_to_its_end_was_seen() {
+    let place = Place::new();
+    place.write("long.py", "pass\n".repeat(30));
+    let mut session = Session::start(&place, &["eval", "long.py"]);
+    session.until("-- lines 1 to 22 of 30 --");
+    session.answer(" ");
+    session.until("-- lines 23 to 30 of 30 -- space: to the question");
+    session.answer(" ");
+    let before = session.until(PROMPT);
+    assert!(!before.contains("not seen"), "{before}");
+    session.answer("y\n");
+    assert_eq!(session.end().0, Some(0));
+}
+
+#[test]
+fn control_c_ends_the_pager_and_the_question() {
+    let place = Place::new();
+    place.write("long.py", "open('made', 'w')\n".repeat(60));
+    let mut session = Session::start(&place, &["eval", "long.py"]);
+    session.until("space: next page");
+    session.answer("\u{3}");
+    let (code, _, seen) = session.end();
+    assert_eq!(code, Some(130), "{seen}");
+
+    let mut session = Session::start(&place, &["eval", "--python", "-e", "1"]);
+    session.until(PROMPT);
+    session.answer("\u{3}");
+    assert_eq!(session.end().0, Some(130));
+    assert!(!place.path().join("made").exists());
+}
+
+#[test]
+fn control_c_ends_a_program() {
+    let place = Place::new();
+    let code = "print('started', flush=True)\nwhile True: pass";
+    let mut session = Session::start(
+        &place,
+        &[
+            "eval",
+            "--yes",
+            "--python",
+            "-e",
+            &format!("import sys\nprint('ready', file=sys.stderr, flush=True)\n{code}"),
+        ],
+    );
+    session.until("ready");
+    session.answer("\u{3}");
+    let (code, stdout, seen) = session.end();
+    assert_eq!((code, stdout.as_str()), (Some(130), "started\n"), "{seen}");
+}
+
+#[test]
+fn calls_inside_are_asked_about_one_by_one() {
+    let place = Place::new();
+    let code = "tool.run_process(command='touch', args=['made'])['exitCode']";
+    let mut session = Session::start(&place, &["eval", "--python", "-e", code]);
+    session.until(PROMPT);
+    session.answer("y\n");
+    session.until("run_process (effects: process)");
+    session.until("Allow? [y]es, [n]o, [a]ll calls of run_process: ");
+    session.answer("y\n");
+    let (code, stdout, seen) = session.end();
+    assert_eq!((code, stdout.as_str()), (Some(0), "0\n"), "{seen}");
+    assert!(place.path().join("made").exists());
+}
