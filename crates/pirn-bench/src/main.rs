@@ -1,4 +1,4 @@
-//! Measures a release build: `cargo xtask bench [engine|mcp] [--json FILE] [--only TEXT]`; without a name both.
+//! Measures a release build: `cargo xtask bench [engine|mcp|safe] [--json FILE] [--only TEXT]`; without a name all.
 //!
 //! Every figure in the documentation comes from here. Where `PIRN_PEERS` names a `node_modules` folder with
 //! `@earendil-works/pi-codemode`, the same work is done there in the same run.
@@ -9,6 +9,7 @@ mod mcp;
 mod peers;
 mod process;
 mod report;
+mod safe;
 mod search;
 mod stats;
 mod sys;
@@ -41,8 +42,8 @@ fn main() -> Result<()> {
     let suite = match arguments.peek().map(String::as_str) {
         Some("serve-noop") => return mcp::serve_noop(),
         Some(flag) if flag.starts_with("--") => None,
-        Some("engine" | "mcp") => arguments.next(),
-        Some(other) => bail!("there is no suite `{other}`; the suites are: engine, mcp"),
+        Some("engine" | "mcp" | "safe") => arguments.next(),
+        Some(other) => bail!("there is no suite `{other}`; the suites are: engine, mcp, safe"),
         None => None,
     };
     while let Some(flag) = arguments.next() {
@@ -56,7 +57,8 @@ fn main() -> Result<()> {
         bail!("figures of a debug build mean nothing; use `cargo xtask bench`");
     }
     let mut report = Report::new();
-    if suite.as_deref() != Some("mcp") {
+    let wants = |name: &str| suite.as_deref().is_none_or(|suite| suite == name);
+    if wants("engine") {
         // First, since the peak of a child counts from before it became the other program, when it was a copy of this one.
         process::measure(&options, &mut report)?;
         engine::measure(&options, &mut report)?;
@@ -64,8 +66,11 @@ fn main() -> Result<()> {
         search::measure(&options, &mut report)?;
         peers::measure(&options, &mut report)?;
     }
-    if suite.as_deref() != Some("engine") {
+    if wants("mcp") {
         mcp::measure(&options, &mut report)?;
+    }
+    if wants("safe") {
+        safe::measure(&options, &mut report)?;
     }
     report.print();
     if let Some(path) = options.json {
