@@ -39,9 +39,10 @@ struct Place {
 
 /// A folder with a working folder, a home folder, a private and a shared temporary folder, and files in all of them.
 fn place() -> Place {
-    // Not below /tmp, which is hidden as a whole.
-    let beside_tests = std::env::current_exe().unwrap();
-    let folder = tempfile::tempdir_in(beside_tests.parent().unwrap()).unwrap();
+    // Not below /tmp, which is hidden as a whole, and not beside this program, where thousands of files would each need a rule.
+    let program = std::env::current_exe().unwrap();
+    let target = program.ancestors().nth(3).unwrap();
+    let folder = tempfile::tempdir_in(target).unwrap();
     let root = folder.path().canonicalize().unwrap();
     for file in [
         "work/file",

@@ -82,7 +82,11 @@ fn python() -> String {
         || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/peers"),
         PathBuf::from,
     );
-    let python = folder.join("python-work/bin/python");
+    // Where a link on the way lies below the shared temporary folder, commands would not find it.
+    let python = folder
+        .canonicalize()
+        .unwrap_or(folder)
+        .join("python-work/bin/python");
     assert!(
         python.exists(),
         "{} is missing: `make peers` installs it",
