@@ -133,10 +133,11 @@ fn outer(name: &str, level: &str, user: User) -> Result<(), String> {
     ))
 }
 
-/// Where attempts take place: beside this program, because the shared temporary folder is hidden from confined programs, and
-/// what cannot be seen is no test. There all the same where the user cannot get at the program.
+/// Where attempts take place: in the folder of everything that is built, because the shared temporary folder is hidden from
+/// confined programs, and what cannot be seen is no test; not beside this program, where thousands of files would each need a
+/// rule. There all the same where the user cannot get at the program.
 fn base(own: &Path, user: User) -> PathBuf {
-    let beside = own.parent().unwrap_or(own);
+    let beside = own.ancestors().nth(3).unwrap_or(own);
     let is_open = |folder: &Path| {
         fs::metadata(folder).is_ok_and(|metadata| metadata.permissions().mode() & 0o001 != 0)
     };

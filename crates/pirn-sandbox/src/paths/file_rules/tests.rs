@@ -24,7 +24,7 @@ fn place() -> tempfile::TempDir {
         "work/.git/hooks",
         "work/bare/objects",
         "work/bare/refs",
-        "home/.ssh",
+        "user/.ssh",
         "extra/.pirn",
     ] {
         std::fs::create_dir_all(place.path().join(folder)).unwrap();
@@ -33,18 +33,18 @@ fn place() -> tempfile::TempDir {
         "work/a",
         "work/sub/.env",
         "work/bare/HEAD",
-        "home/.ssh/id",
-        "home/b",
+        "user/.ssh/id",
+        "user/b",
     ] {
         std::fs::write(place.path().join(file), "x").unwrap();
     }
     #[cfg(unix)]
     for (link, target) in [
-        ("work/to-key", "../home/.ssh/id"),
-        ("work/to-home", "../home"),
+        ("work/to-key", "../user/.ssh/id"),
+        ("work/to-home", "../user"),
         ("work/.env.link", "a"),
-        ("work/up", "missing/../../home/new"),
-        ("home/to-work", "../work"),
+        ("work/up", "missing/../../user/new"),
+        ("user/to-work", "../work"),
     ] {
         std::os::unix::fs::symlink(target, place.path().join(link)).unwrap();
     }
@@ -54,7 +54,7 @@ fn place() -> tempfile::TempDir {
 fn policy(place: &Path, profile: Profile) -> SandboxPolicy {
     let mut policy = SandboxPolicy::new(place.join("work"), place);
     policy.profile = profile;
-    policy.home = Some(place.join("home"));
+    policy.home = Some(place.join("user"));
     policy.write_roots = vec![place.join("extra")];
     policy
 }
@@ -68,12 +68,12 @@ fn files_are_judged_as_for_commands() {
         ("work/a", "ok", "ok"),
         ("work/new/deep/file", "ok", "ok"),
         ("extra/file", "ok", "ok"),
-        ("home/b", "ok", "outside"),
-        ("home/to-work/a", "ok", "ok"),
+        ("user/b", "ok", "outside"),
+        ("user/to-work/a", "ok", "ok"),
         ("work/to-home/b", "ok", "outside"),
-        ("work/missing/../../home/new", "ok", "outside"),
-        ("home/.ssh/id", "unreadable", "outside"),
-        ("home/.ssh", "unreadable", "outside"),
+        ("work/missing/../../user/new", "ok", "outside"),
+        ("user/.ssh/id", "unreadable", "outside"),
+        ("user/.ssh", "unreadable", "outside"),
         ("work/to-key", "unreadable", "outside"),
         ("work/to-home/.ssh/id", "unreadable", "outside"),
         ("work/sub/.env", "unreadable", "unreadable"),
@@ -114,7 +114,7 @@ fn listed_places_and_start_up_files() {
     let root = place.path();
     let mut policy = policy(root, Profile::WorkspaceWrite);
     policy.readable = Readable::Only(Vec::new());
-    policy.write_roots = vec![root.join("home"), root.join("home/.config/fish")];
+    policy.write_roots = vec![root.join("user"), root.join("user/.config/fish")];
     let rules = Sandbox::on_demand(policy).file_rules();
     let check = |path: &str| {
         let full = root.join(path);
@@ -126,7 +126,7 @@ fn listed_places_and_start_up_files() {
     };
     assert_eq!(check("work/a"), "ok, ok");
     assert_eq!(check("extra/x"), "not listed, outside");
-    assert_eq!(check("home/.bashrc"), "ok, protected");
-    assert_eq!(check("home/.profile.d"), "ok, ok");
-    assert_eq!(check("home/.ssh/new"), "unreadable, protected");
+    assert_eq!(check("user/.bashrc"), "ok, protected");
+    assert_eq!(check("user/.profile.d"), "ok, ok");
+    assert_eq!(check("user/.ssh/new"), "unreadable, protected");
 }
