@@ -116,11 +116,12 @@ fn as_text(reports: &[Report]) -> String {
             .remedy
             .as_ref()
             .map(|remedy| format!("{:1$}remedy: {remedy}\n", "", width + 11));
-        let lines: String = report
-            .lines
-            .iter()
-            .map(|line| format!("{:1$}{line}\n", "", width + 11))
-            .collect();
+        let mut lines = String::new();
+        for line in &report.lines {
+            lines.extend(std::iter::repeat_n(' ', width + 11));
+            lines.push_str(line);
+            lines.push('\n');
+        }
         format!(
             "{state:<7}  {:<width$}  {}\n{}{lines}",
             report.name,

@@ -153,7 +153,7 @@ impl Siege<'_> {
         // A new host takes its time to the first commit.
         let latest = if is_new { 400 } else { 50 };
         self.generator.wait_below(Duration::from_millis(latest));
-        let victims = self.find(&host, situation, victim);
+        let victims = Self::find(&host, situation, victim);
         if victims.is_empty() {
             self.kill_host(&mut host, situation);
             return None;
@@ -217,7 +217,7 @@ impl Siege<'_> {
 
     /// The processes to be killed; none for the host, also where there is no other yet. Where one worker runs and another is
     /// ready for the next program, it is both, since they look alike.
-    fn find(&self, host: &Host, situation: Situation, victim: Victim) -> Vec<u32> {
+    fn find(host: &Host, situation: Situation, victim: Victim) -> Vec<u32> {
         let mut processes = vec![];
         descendants(host.id(), &mut processes);
         let processes: Vec<Process> = processes.into_iter().filter_map(Process::look).collect();
