@@ -29,15 +29,20 @@ const STUCK_AFTER: Duration = Duration::from_secs(1);
 const LONG: Duration = Duration::from_mins(1);
 
 pub(crate) async fn measure(options: &Options, report: &mut Report) -> Result<()> {
-    if !options.wants("eval.") {
-        return Ok(());
-    }
     let folder = tempfile::tempdir()?;
     let kernel = kernel(folder.path())?;
-    starts(&kernel, report).await?;
-    calls(&kernel, report).await?;
-    prints(&kernel, report).await?;
-    ends(&kernel, report).await?;
+    if options.wants("eval.python_ms") || options.wants("eval.javascript_ms") {
+        starts(&kernel, report).await?;
+    }
+    if options.wants("eval.call_us") {
+        calls(&kernel, report).await?;
+    }
+    if options.wants("eval.print_8mb_ms") {
+        prints(&kernel, report).await?;
+    }
+    if options.wants("eval.stuck_gone_ms") {
+        ends(&kernel, report).await?;
+    }
     kernel.close().await;
     Ok(())
 }

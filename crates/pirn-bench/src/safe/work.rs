@@ -10,8 +10,8 @@ use crate::Options;
 use crate::report::Report;
 use crate::stats::Samples;
 
-/// Pairs; each run compiles the same crates again.
-const PAIRS: usize = 5;
+/// Pairs, an even number; each run compiles the same crates again.
+const PAIRS: usize = 20;
 /// Bytes of cargo's messages that a failure shows.
 const MESSAGE_BYTES_MAX: usize = 16 * 1024;
 /// What is compiled again each time, and with it what depends on it.
@@ -35,9 +35,16 @@ pub(crate) async fn measure(options: &Options, report: &mut Report) -> Result<()
     check(&root, &target, None).await?;
     check(&root, &target, Some(&sandbox)).await?;
     let mut ratios = Vec::new();
-    for _ in 0..PAIRS {
-        let confined = check(&root, &target, Some(&sandbox)).await?;
-        ratios.push(confined / check(&root, &target, None).await?);
+    for pair in 0..PAIRS {
+        // Each goes first as often as the other, or the order would count as confinement.
+        let is_confined_first = pair % 2 == 0;
+        let first = check(&root, &target, is_confined_first.then_some(&sandbox)).await?;
+        let second = check(&root, &target, (!is_confined_first).then_some(&sandbox)).await?;
+        ratios.push(if is_confined_first {
+            first / second
+        } else {
+            second / first
+        });
     }
     report.add("sandbox.cargo_check", "x", 1.05, &Samples::new(ratios));
     Ok(())

@@ -42,6 +42,8 @@ READ_BYTES = 65_536
 STACK_RESERVE = 1_500
 # How long a thread that reads for others waits before it looks whether the eval is over.
 FOLLOW_SECONDS = 0.05
+# How long a program that has called stays awake for the answer: being woken takes as long again.
+AWAKE_SECONDS = 0.000_05
 # Where the frames descriptor is put, out of the way of a program's own files.
 FRAMES_DESCRIPTOR_MIN = 200
 
@@ -299,10 +301,21 @@ class Channel:
             try:
                 if self.interrupts.put_off:
                     self.interrupts.throw()
-                self.poller.poll()
+                if not self.stay_awake():
+                    self.poller.poll()
             finally:
                 self.interrupts.masked = previous + 1
         self.read()
+
+    def stay_awake(self):
+        """Looks for bytes for a while without sleeping, and lets others work meanwhile; whether some are there."""
+        poll = self.poller.poll
+        sleeps_at = time.perf_counter() + AWAKE_SECONDS
+        while time.perf_counter() < sleeps_at:
+            if poll(0):
+                return True
+            os.sched_yield()
+        return False
 
     def read(self):
         try:
