@@ -1,6 +1,7 @@
 //! The one walk through what may be written: git folders and names that must not be read.
 
 use std::collections::VecDeque;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use super::pattern::Pattern;
@@ -48,20 +49,24 @@ pub(super) fn find_within(
                 return found;
             }
             entries_left -= 1;
-            let path = entry.path();
-            if patterns.iter().any(|pattern| pattern.matches_end(&path)) {
-                found.matches.push(path);
+            // Most entries are files of no interest: the name alone tells, and no path is made of it.
+            let name = entry.file_name();
+            if patterns
+                .iter()
+                .any(|pattern| pattern.matches_entry(&folder, &name))
+            {
+                found.matches.push(folder.join(name));
                 continue;
             }
-            if entry.file_name() == ".git" {
-                found.git.push(path);
+            if name == ".git" {
+                found.git.push(folder.join(name));
                 continue;
             }
-            if !entry.file_type().is_ok_and(|kind| kind.is_dir()) || is_skipped(&path) {
+            if !entry.file_type().is_ok_and(|kind| kind.is_dir()) || is_skipped(&name) {
                 continue;
             }
             if depth < depth_max {
-                folders.push_back((path, depth + 1));
+                folders.push_back((folder.join(name), depth + 1));
             } else {
                 found.cut_short = true;
             }
@@ -70,7 +75,6 @@ pub(super) fn find_within(
     found
 }
 
-fn is_skipped(path: &Path) -> bool {
-    path.file_name()
-        .is_some_and(|name| SKIPPED.iter().any(|skipped| name == *skipped))
+fn is_skipped(name: &OsStr) -> bool {
+    SKIPPED.iter().any(|skipped| name == *skipped)
 }

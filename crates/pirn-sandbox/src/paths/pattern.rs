@@ -1,5 +1,6 @@
 //! Patterns for file names: `*` and `?` within a name, `**/` in front for any depth.
 
+use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
 
 /// How many entries of folders one absolute pattern may look at.
@@ -30,19 +31,30 @@ impl Pattern {
 
     /// Whether a path, given by its names, ends in this pattern's. Never for a fixed place.
     pub(super) fn matches_end(&self, path: &Path) -> bool {
+        path.file_name().is_some_and(|name| {
+            self.matches_entry(path.parent().unwrap_or_else(|| Path::new("")), name)
+        })
+    }
+
+    /// Whether the path of an entry of a folder ends in this pattern's names. Looks at the folder only where the name matches.
+    pub(super) fn matches_entry(&self, folder: &Path, entry: &OsStr) -> bool {
         let Self::Anywhere(names) = self else {
             return false;
         };
-        let mut of_path = path.components().rev();
-        names.iter().rev().all(|name| {
-            of_path.next().is_some_and(|component| match component {
-                Component::Normal(found) => name_matches(name, found.as_encoded_bytes()),
-                Component::Prefix(_)
-                | Component::RootDir
-                | Component::CurDir
-                | Component::ParentDir => false,
+        let Some((last, above)) = names.split_last() else {
+            return false;
+        };
+        let mut of_folder = folder.components().rev();
+        name_matches(last, entry.as_encoded_bytes())
+            && above.iter().rev().all(|name| {
+                of_folder.next().is_some_and(|component| match component {
+                    Component::Normal(found) => name_matches(name, found.as_encoded_bytes()),
+                    Component::Prefix(_)
+                    | Component::RootDir
+                    | Component::CurDir
+                    | Component::ParentDir => false,
+                })
             })
-        })
     }
 }
 
