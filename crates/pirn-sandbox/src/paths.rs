@@ -14,6 +14,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::policy::{Profile, Readable, SandboxPolicy};
+pub(crate) use file_rules::FileRulesCache;
 pub use file_rules::{FileRefusal, FileRules};
 use pattern::Pattern;
 

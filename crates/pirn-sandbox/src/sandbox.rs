@@ -2,11 +2,12 @@
 
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
+use std::time::Instant;
 
 use crate::error::Error;
 use crate::explain::Denial;
 use crate::network::NetworkDecision;
-use crate::paths::FileRules;
+use crate::paths::{FileRules, FileRulesCache};
 use crate::policy::{Level, LevelChoice, Profile, SandboxPolicy};
 use crate::report::SandboxReport;
 use crate::status::ExitStatus;
@@ -43,6 +44,7 @@ pub struct Sandbox {
 struct Inner {
     policy: SandboxPolicy,
     prepared: OnceLock<Prepared>,
+    file_rules: FileRulesCache,
 }
 
 /// What a preparation came to.
@@ -93,6 +95,7 @@ impl Sandbox {
             inner: Arc::new(Inner {
                 policy,
                 prepared: OnceLock::from(prepared),
+                file_rules: FileRulesCache::default(),
             }),
         })
     }
@@ -105,6 +108,7 @@ impl Sandbox {
             inner: Arc::new(Inner {
                 policy,
                 prepared: OnceLock::new(),
+                file_rules: FileRulesCache::default(),
             }),
         }
     }
@@ -137,10 +141,17 @@ impl Sandbox {
 
     /// Which files our own process may use for somebody whose commands run in this sandbox. It needs the policy only, so nothing
     /// is prepared for it.
-    pub fn file_rules(&self) -> FileRules {
-        let prepared = self.inner.prepared.get();
-        let confined = prepared.and_then(|prepared| prepared.confined.as_ref());
-        FileRules::of(&self.inner.policy, confined.map(Confined::private_temp))
+    pub fn file_rules(&self) -> Arc<FileRules> {
+        let Inner {
+            policy,
+            prepared,
+            file_rules,
+        } = &*self.inner;
+        let confined = prepared
+            .get()
+            .and_then(|prepared| prepared.confined.as_ref());
+        let private_temp = confined.map(Confined::private_temp);
+        file_rules.get(policy, private_temp, Instant::now())
     }
 
     /// What is in force for its children.

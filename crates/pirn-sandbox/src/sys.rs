@@ -21,6 +21,8 @@ mod mounts;
 #[cfg(target_os = "linux")]
 mod namespaces;
 #[cfg(target_os = "linux")]
+mod network;
+#[cfg(target_os = "linux")]
 mod program;
 #[cfg(target_os = "linux")]
 mod start;
@@ -39,11 +41,15 @@ pub(crate) use folder::Folder;
 pub(crate) use group::{GroupSignal, group_exists, signal_group};
 #[cfg(target_os = "linux")]
 pub(crate) use launch::{
-    Cgroups, Confinement, Depth, Kind, Launch, Links, Missing, Namespaces, NetworkSetup,
-    Propagation, Purpose, ResourceLimit, Step,
+    Cgroups, Confinement, Depth, Kind, Launch, Links, Missing, Namespaces, Propagation, Purpose,
+    ResourceLimit, Step,
 };
 #[cfg(target_os = "linux")]
 pub(crate) use message::{Failure, MESSAGE_BYTES, Message, Stage, receive};
+#[cfg(target_os = "linux")]
+pub(crate) use namespaces::IdentityMap;
+#[cfg(target_os = "linux")]
+pub(crate) use network::{Offer, PrivateNetwork};
 #[cfg(target_os = "linux")]
 pub(crate) use start::attach_supervisor;
 #[cfg(target_os = "linux")]

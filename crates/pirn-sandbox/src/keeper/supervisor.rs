@@ -2,14 +2,13 @@
 
 use std::fs::File;
 use std::io::{self, Write as _};
-use std::net::{Shutdown, TcpListener};
+use std::net::Shutdown;
 use std::os::fd::{AsRawFd as _, RawFd};
 use std::os::unix::net::UnixStream;
 
 use tokio::io::AsyncReadExt as _;
 use tokio::process::ChildStdin;
 use tokio::sync::watch;
-use tokio_util::sync::CancellationToken;
 
 use super::{Request, Start, StartError, State};
 use crate::sandbox::{Sandbox, explain_failure};
@@ -38,12 +37,15 @@ impl Keeper {
             .as_ref()
             .and_then(|sandbox| Some((sandbox, sandbox.confined()?)));
         let launch = match confined {
-            Some((sandbox, confined)) => confined.launch(
-                sandbox.policy(),
-                directory.as_deref(),
-                descriptors,
-                Purpose::Run,
-            )?,
+            Some((sandbox, confined)) => {
+                confined.serve_network()?;
+                confined.launch(
+                    sandbox.policy(),
+                    directory.as_deref(),
+                    descriptors,
+                    Purpose::Run,
+                )?
+            }
             None => Launch {
                 descriptors,
                 confinement: None,
@@ -60,7 +62,7 @@ impl Keeper {
         let mut supervisor = match started {
             Ok(supervisor) => supervisor,
             Err(source) => {
-                while let Some((message, _listener)) = sys::receive(&lifeline) {
+                while let Some((message, _descriptor)) = sys::receive(&lifeline) {
                     if let Message::Failed(failure) = message {
                         return Err(explain_failure(
                             failure,
@@ -73,17 +75,10 @@ impl Keeper {
                 return Err(StartError::System(source));
             }
         };
-        let gone = CancellationToken::new();
-        if let Some(proxy) = confined.and_then(|(_, confined)| confined.proxy())
-            && let Some((Message::Listener, Some(listener))) = sys::receive(&lifeline)
-        {
-            proxy.serve(TcpListener::from(listener), gone.clone())?;
-        }
         let stdin = supervisor.stdin.take();
         let (sender, state) = watch::channel(State::default());
         // Ends with the supervisor, which ends at the latest when the lifeline closes.
         tokio::spawn(async move {
-            let _gone = gone.drop_guard();
             follow(reports, &sender).await;
             // Only collects the exit status, so that no zombie is left.
             let _status = supervisor.wait().await;

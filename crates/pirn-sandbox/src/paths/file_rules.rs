@@ -3,9 +3,11 @@
 //! Nothing is walked through, so that a check costs some system calls only.
 
 use std::path::{Component, Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
 use super::pattern::{self, Pattern};
-use super::{Plan, resolved, system, without_nested};
+use super::{KEPT_FOR, Plan, resolved, system, without_nested};
 use crate::policy::{Profile, SandboxPolicy};
 
 /// Files in a git folder that name programs or lead git elsewhere.
@@ -14,7 +16,7 @@ const GIT_FILES: [&str; 4] = ["config", "config.worktree", "commondir", "gitdir"
 const GIT_MARKS: [&str; 3] = ["HEAD", "objects", "refs"];
 
 /// Which files tools of our own process may use for somebody whose commands are confined: those that the commands may use.
-/// It holds for the file system as it is when it is made, so it is made anew for each use.
+/// The places that it names are those of some seconds ago at most; the path that is asked about is looked at anew each time.
 ///
 /// A link that is changed between a check and the use is not noticed.
 #[derive(Debug, Clone)]
@@ -64,8 +66,35 @@ pub enum FileRefusal {
     ReadOnly(PathBuf),
 }
 
+/// Keeps the rules of one policy for some seconds: looking up every place that a policy names takes longer than reading a file.
+#[derive(Debug, Default)]
+pub(crate) struct FileRulesCache {
+    last: Mutex<Option<(Instant, Arc<FileRules>)>>,
+}
+
+impl FileRulesCache {
+    /// The rules of `policy`, as old as what commands are confined by at most.
+    pub(crate) fn get(
+        &self,
+        policy: &SandboxPolicy,
+        private_temp: Option<&Path>,
+        now: Instant,
+    ) -> Arc<FileRules> {
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((at, rules)) = &*last
+            && now.saturating_duration_since(*at) < KEPT_FOR
+            && rules.private_temp.is_some() == private_temp.is_some()
+        {
+            return Arc::clone(rules);
+        }
+        let rules = Arc::new(FileRules::of(policy, private_temp));
+        *last = Some((now, Arc::clone(&rules)));
+        rules
+    }
+}
+
 impl FileRules {
-    pub(crate) fn of(policy: &SandboxPolicy, private_temp: Option<&Path>) -> Self {
+    fn of(policy: &SandboxPolicy, private_temp: Option<&Path>) -> Self {
         let mut plan = Plan::new(policy);
         let patterns: Vec<Pattern> = policy
             .unreadable

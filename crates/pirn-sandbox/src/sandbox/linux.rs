@@ -9,6 +9,7 @@ mod limits;
 
 use std::ffi::{CString, OsString};
 use std::io;
+use std::net::TcpListener;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
@@ -16,6 +17,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use libc::{c_int, sock_filter};
+use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::parts::Parts;
 use super::placeholders::Placeholders;
@@ -32,8 +34,8 @@ use crate::policy::{Level, LevelChoice, Network, Readable, SandboxPolicy};
 use crate::report::{Layer, SandboxReport};
 use crate::rules::{Handled, Rules, RulesRequest};
 use crate::sys::{
-    self, Arguments, Confinement, Failure, Launch, Namespaces, NetworkSetup, Purpose,
-    ResourceLimit, Stage, Step, TrialError,
+    self, Arguments, Confinement, Failure, IdentityMap, Launch, Namespaces, Offer, PrivateNetwork,
+    Purpose, ResourceLimit, Stage, Step, TrialError,
 };
 
 /// Where the proxy listens inside: the usual port of such proxies.
@@ -51,8 +53,13 @@ const NAMESPACES: c_int = libc::CLONE_NEWUSER
 pub(crate) struct Confined {
     level: Level,
     proc: Proc,
-    network: NetworkSetup,
+    /// `None`: the machine's.
+    network: Option<Arc<PrivateNetwork>>,
     proxy: Option<NetworkProxy>,
+    /// Where the proxy is to listen; until the first child comes.
+    listener: Mutex<Option<TcpListener>>,
+    /// Ends the proxy's listening.
+    gone: DropGuard,
     filter: Result<&'static [sock_filter], &'static str>,
     limits: Vec<ResourceLimit>,
     process_numbers: ProcessNumbers,
@@ -114,6 +121,14 @@ impl Confined {
                 policy.temp_dir.display()
             ))
         })?;
+        match confined.make_network(policy) {
+            Ok(()) => {}
+            Err(TrialError::Failed(failure)) => {
+                let trouble = Trouble::new(level, failure, None);
+                troubles.push(trouble.about(Layer::NetworkNamespace));
+            }
+            Err(TrialError::Io(source)) => return Err(Error::preparing(&source)),
+        }
         loop {
             confined.choose_filter(policy);
             let launch = confined
@@ -131,8 +146,8 @@ impl Confined {
                 troubles.push(trouble.about(Layer::PrivateProc));
             } else if trouble.is_bound() {
                 confined.process_numbers = ProcessNumbers::Unbounded;
-            } else if confined.network != NetworkSetup::None && failure.is_about_network() {
-                confined.network = NetworkSetup::None;
+            } else if confined.network.is_some() && failure.is_about_network() {
+                confined.network = None;
                 troubles.push(trouble.about(Layer::NetworkNamespace));
             } else {
                 return Ok(Err(trouble));
@@ -142,21 +157,16 @@ impl Confined {
     }
 
     fn new(policy: &SandboxPolicy, level: Level) -> io::Result<Self> {
-        let network = match (&policy.network, level) {
-            (Network::On, _) | (Network::Off | Network::AllowList(_), Level::Lite) => {
-                NetworkSetup::None
-            }
-            (Network::Off, Level::Full | Level::Min) => NetworkSetup::Loopback,
-            (Network::AllowList(_), Level::Full | Level::Min) => NetworkSetup::Listener(PROXY_PORT),
-        };
         Ok(Self {
             level,
             proc: Proc::Own,
-            network,
+            network: None,
             proxy: match &policy.network {
                 Network::Off | Network::On => None,
                 Network::AllowList(proxy) => Some(proxy.clone()),
             },
+            listener: Mutex::default(),
+            gone: CancellationToken::new().drop_guard(),
             filter: Err("It was not compiled yet."),
             limits: limits::of_process(policy, level),
             process_numbers: ProcessNumbers::here(),
@@ -167,13 +177,37 @@ impl Confined {
         })
     }
 
+    /// The network that all children share, so that what one of them serves is there for the next one.
+    fn make_network(&mut self, policy: &SandboxPolicy) -> Result<(), TrialError> {
+        let offer = match (&policy.network, self.level) {
+            (Network::On, _) | (Network::Off | Network::AllowList(_), Level::Lite) => return Ok(()),
+            (Network::Off, Level::Full | Level::Min) => Offer::Nothing,
+            (Network::AllowList(_), Level::Full | Level::Min) => Offer::Listener(PROXY_PORT),
+        };
+        let (network, listener) = PrivateNetwork::make(offer)?;
+        self.network = Some(Arc::new(network));
+        self.listener = Mutex::new(listener);
+        Ok(())
+    }
+
+    /// Lets the proxy serve the children, from the first of them on. Must be called inside a tokio runtime.
+    pub(crate) fn serve_network(&self) -> io::Result<()> {
+        let listener = self
+            .listener
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        match (self.proxy(), listener) {
+            (Some(proxy), Some(listener)) => proxy.serve(listener, self.gone.token().clone()),
+            (_, _) => Ok(()),
+        }
+    }
+
     /// The filter for what the level turned out to be.
     fn choose_filter(&mut self, policy: &SandboxPolicy) {
-        let sockets = match (&policy.network, self.network) {
-            (Network::On, _) | (_, NetworkSetup::Loopback | NetworkSetup::Listener(_)) => {
-                Sockets::Internet
-            }
-            (Network::Off | Network::AllowList(_), NetworkSetup::None) => Sockets::UnixOnly,
+        let sockets = match (&policy.network, &self.network) {
+            (Network::On, _) | (_, Some(_)) => Sockets::Internet,
+            (Network::Off | Network::AllowList(_), None) => Sockets::UnixOnly,
         };
         let processes = match self.level {
             Level::Lite => Processes::Shared,
@@ -193,10 +227,7 @@ impl Confined {
 
     /// The proxy, where children have a way to it.
     pub(crate) fn proxy(&self) -> Option<&NetworkProxy> {
-        match self.network {
-            NetworkSetup::None | NetworkSetup::Loopback => None,
-            NetworkSetup::Listener(_) => self.proxy.as_ref(),
-        }
+        self.network.as_ref().and(self.proxy.as_ref())
     }
 
     /// Variables that children get besides their own.
@@ -248,16 +279,10 @@ impl Confined {
     }
 
     fn namespaces(&self, mounts: &MountPlan) -> io::Result<Namespaces> {
-        let user = sys::user();
-        let network = match self.network {
-            NetworkSetup::None => 0,
-            NetworkSetup::Loopback | NetworkSetup::Listener(_) => libc::CLONE_NEWNET,
-        };
         Ok(Namespaces {
-            flags: NAMESPACES | network,
-            user_map: CString::new(format!("{0} {0} 1\n", user.id))?,
-            group_map: CString::new(format!("{0} {0} 1\n", user.group))?,
-            network: self.network,
+            flags: NAMESPACES,
+            map: IdentityMap::ours()?,
+            network: self.network.clone(),
             arguments: Arguments::ours(),
             mounts: Arc::clone(&mounts.steps),
             taken: vec![-1; mounts.slots],
@@ -333,12 +358,14 @@ impl Confined {
 }
 
 impl Failure {
-    /// Whether it may go away without a network namespace.
+    /// Whether it may go away without a network of its own.
     fn is_about_network(self) -> bool {
         match self.stage {
-            // The call that makes all namespaces does not tell which one it could not make.
-            Stage::Namespaces | Stage::Loopback | Stage::Listener => true,
-            Stage::UserMapping
+            Stage::Network => true,
+            Stage::Namespaces
+            | Stage::Loopback
+            | Stage::Listener
+            | Stage::UserMapping
             | Stage::Mounts
             | Stage::Fork
             | Stage::Cgroup

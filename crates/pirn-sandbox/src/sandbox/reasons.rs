@@ -199,6 +199,7 @@ pub(crate) fn explain(failure: Failure, step: Option<&str>) -> String {
     let what = match failure.stage {
         Stage::Namespaces => "New namespaces cannot be made",
         Stage::UserMapping => "The user cannot be mapped into a new namespace",
+        Stage::Network => "The network that children share cannot be entered",
         Stage::Loopback => {
             "The loopback interface of a new network namespace cannot be switched on"
         }
@@ -241,7 +242,11 @@ impl Cause {
         };
         match (failure.stage, failure.errno) {
             (
-                Stage::Namespaces | Stage::UserMapping | Stage::Mounts | Stage::Loopback,
+                Stage::Namespaces
+                | Stage::UserMapping
+                | Stage::Network
+                | Stage::Mounts
+                | Stage::Loopback,
                 libc::EPERM | libc::EACCES,
             ) => {
                 if setting("kernel/apparmor_restrict_unprivileged_userns") == "1" {

@@ -7,6 +7,8 @@ use std::sync::Arc;
 use libc::{c_int, rlim_t, sock_filter};
 
 use super::arguments::Arguments;
+use super::namespaces::IdentityMap;
+use super::network::PrivateNetwork;
 
 /// Everything a child needs.
 #[derive(Debug)]
@@ -85,12 +87,10 @@ pub(crate) struct Cgroups {
 pub(crate) struct Namespaces {
     /// `CLONE_NEW…`.
     pub(crate) flags: c_int,
-    /// The line for `uid_map`.
-    pub(crate) user_map: CString,
-    /// The line for `gid_map`.
-    pub(crate) group_map: CString,
-    /// What its network namespace needs.
-    pub(crate) network: NetworkSetup,
+    /// Whom its user namespace knows.
+    pub(crate) map: IdentityMap,
+    /// Where it goes before it makes its namespaces; `None`: its network is the machine's.
+    pub(crate) network: Option<Arc<PrivateNetwork>>,
     /// Our command line, which the first process inside has as well.
     pub(crate) arguments: Option<Arguments>,
     /// Its mounts.
@@ -101,17 +101,6 @@ pub(crate) struct Namespaces {
     pub(crate) locked_folder: CString,
     /// Covers a file that cannot be read.
     pub(crate) locked_file: CString,
-}
-
-/// What a child's network namespace needs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum NetworkSetup {
-    /// It has none.
-    None,
-    /// Loopback.
-    Loopback,
-    /// Loopback with a listener on this port, which is handed to us.
-    Listener(u16),
 }
 
 /// One step towards a child's mounts.

@@ -17,8 +17,24 @@ pub(crate) enum Message {
     Ended(Report),
     /// The child could not be set up; no program runs.
     Failed(Failure),
-    /// Comes with the descriptor of a listener inside the child's network.
+    /// Comes with a descriptor.
+    Passed(Passed),
+}
+
+/// What comes as a descriptor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Passed {
+    /// The user namespace that owns a network namespace.
+    UserNamespace,
+    /// A network namespace.
+    NetworkNamespace,
+    /// A listener in it.
     Listener,
+}
+
+impl Passed {
+    const ALL: [Self; 3] = [Self::UserNamespace, Self::NetworkNamespace, Self::Listener];
 }
 
 /// How the program ended.
@@ -49,6 +65,7 @@ pub(crate) struct Failure {
 pub(crate) enum Stage {
     Namespaces,
     UserMapping,
+    Network,
     Loopback,
     Listener,
     Mounts,
@@ -64,9 +81,10 @@ pub(crate) enum Stage {
 }
 
 impl Stage {
-    const ALL: [Self; 14] = [
+    const ALL: [Self; 15] = [
         Self::Namespaces,
         Self::UserMapping,
+        Self::Network,
         Self::Loopback,
         Self::Listener,
         Self::Mounts,
@@ -84,7 +102,7 @@ impl Stage {
 
 const ENDED: u8 = b'E';
 const FAILED: u8 = b'F';
-const LISTENER: u8 = b'L';
+const PASSED: u8 = b'P';
 
 impl Message {
     pub(crate) fn encode(self) -> [u8; MESSAGE_BYTES] {
@@ -99,7 +117,7 @@ impl Message {
                 let [low, high] = failure.step.to_ne_bytes();
                 [FAILED, a, b, c, d, low, high, failure.stage as u8]
             }
-            Self::Listener => [LISTENER, 0, 0, 0, 0, 0, 0, 0],
+            Self::Passed(passed) => [PASSED, passed as u8, 0, 0, 0, 0, 0, 0],
         }
     }
 
@@ -118,7 +136,7 @@ impl Message {
                 step: u16::from_ne_bytes([low, high]),
                 errno: number,
             })),
-            LISTENER => Some(Self::Listener),
+            PASSED => Some(Self::Passed(*Passed::ALL.get(usize::from(a))?)),
             _ => None,
         }
     }
@@ -142,9 +160,9 @@ pub(super) fn send(lifeline: RawFd, message: Message) {
 #[repr(C, align(8))]
 struct Ancillary([u8; 64]);
 
-/// Sends [`Message::Listener`] with its descriptor. Only system calls: runs after a fork.
-pub(super) fn send_listener(lifeline: RawFd, listener: RawFd) -> io::Result<()> {
-    let mut frame = Message::Listener.encode();
+/// Sends [`Message::Passed`] with its descriptor. Only system calls: runs after a fork.
+pub(super) fn pass(lifeline: RawFd, passed: Passed, descriptor: RawFd) -> io::Result<()> {
+    let mut frame = Message::Passed(passed).encode();
     let mut part = libc::iovec {
         iov_base: frame.as_mut_ptr().cast(),
         iov_len: frame.len(),
@@ -164,7 +182,7 @@ pub(super) fn send_listener(lifeline: RawFd, listener: RawFd) -> io::Result<()> 
         (*header).cmsg_len = libc::CMSG_LEN(DESCRIPTOR_BYTES) as _;
         libc::CMSG_DATA(header)
             .cast::<RawFd>()
-            .write_unaligned(listener);
+            .write_unaligned(descriptor);
         libc::sendmsg(lifeline, &raw const message, libc::MSG_NOSIGNAL)
     };
     if sent < 0 {

@@ -42,24 +42,28 @@ pub(super) fn lifeline() -> io::Result<(UnixStream, UnixStream)> {
 
 /// Runs in the first child, and returns in the one that goes on to exec.
 pub(super) fn split(lifeline: RawFd, launch: &mut Launch) -> io::Result<()> {
-    let Some(flags) = launch
+    let Some(namespaces) = launch
         .confinement
         .as_ref()
         .and_then(|confinement| confinement.namespaces.as_ref())
-        .map(|namespaces| namespaces.flags)
     else {
         return split_off_program(lifeline, launch, Reach::Descendants);
     };
     // SAFETY: plain system calls on integers.
     unsafe { libc::setsid() };
     block_signals();
-    match clone(flags) {
+    if let Some(network) = &namespaces.network
+        && let Err(failure) = network.enter()
+    {
+        return Err(fail(lifeline, failure));
+    }
+    match clone(namespaces.flags) {
         0 => {
             if let Some(namespaces) = launch
                 .confinement
                 .as_mut()
                 .and_then(|confinement| confinement.namespaces.as_mut())
-                && let Err(failure) = namespaces::settle_in(namespaces, lifeline)
+                && let Err(failure) = namespaces::settle_in(namespaces)
             {
                 return Err(fail(lifeline, failure));
             }
@@ -181,7 +185,7 @@ pub(super) fn failed(stage: Stage, errno: c_int) -> Failure {
 }
 
 /// Tells us, and gives the error with which the standard library ends the start.
-fn fail(lifeline: RawFd, failure: Failure) -> io::Error {
+pub(super) fn fail(lifeline: RawFd, failure: Failure) -> io::Error {
     message::send(lifeline, Message::Failed(failure));
     io::Error::from_raw_os_error(failure.errno)
 }

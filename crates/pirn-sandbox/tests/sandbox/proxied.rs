@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use pirn_sandbox::{ExitStatus, Network, NetworkOptions, NetworkProxy, NetworkRules, Sandbox};
+use tokio::io::{AsyncBufReadExt as _, BufReader};
+use tokio::time::timeout;
 
 use crate::confined::{Place, also_as_ordinary_user, levels_with_namespaces};
 use crate::proxy::stage::{Map, PUBLIC, Target, shown};
-use crate::support::run;
+use crate::support::{PATIENCE, run};
 
 const ANSWER: &str = "HTTP/1.1 200 OK\r\nContent-Length: 6\r\nConnection: close\r\n\r\nhello\n";
 
@@ -59,5 +61,56 @@ async fn allowed_hosts_are_reached_by_the_usual_programs() {
         let own = "/usr/bin/python3 -c 'import socket
 server = socket.create_server((\"127.0.0.1\", 8000)); client = socket.create_connection((\"localhost\", 8000)); print(\"inside\")'";
         place.check(&sandbox, own, "inside\n").await;
+    }
+}
+
+/// Says so when it listens, and answers one line to each connection.
+const SERVER: &str = "/usr/bin/python3 -c 'import socket
+server = socket.create_server((\"127.0.0.1\", 8000))
+print(\"listening\", flush=True)
+while True:
+    connection = server.accept()[0]
+    connection.sendall(b\"served\\n\")
+    connection.close()'";
+
+const CLIENT: &str = "/usr/bin/python3 -c 'import socket
+try:
+    print(socket.create_connection((\"127.0.0.1\", 8000)).makefile().readline(), end=\"\")
+except OSError as error:
+    print(type(error).__name__)'";
+
+#[tokio::test]
+async fn what_one_command_serves_reaches_the_next_one_and_nobody_else() {
+    also_as_ordinary_user("proxied::what_one_command_serves_reaches_the_next_one_and_nobody_else");
+    for level in levels_with_namespaces() {
+        for network in [
+            Network::Off,
+            Network::AllowList(NetworkProxy::new(
+                NetworkRules::default(),
+                NetworkOptions::default(),
+            )),
+        ] {
+            let place = Place::new();
+            let mut policy = place.policy(level);
+            policy.network = network;
+            let sandbox = Sandbox::prepare(policy.clone()).unwrap();
+            let mut server = place.shell(&sandbox, SERVER).spawn().unwrap();
+            let mut output = BufReader::new(server.take_output().unwrap());
+            let mut line = String::new();
+            timeout(PATIENCE, output.read_line(&mut line))
+                .await
+                .unwrap()
+                .unwrap();
+            assert_eq!(line, "listening\n");
+            place.check(&sandbox, CLIENT, "served\n").await;
+            let other = Sandbox::prepare(policy).unwrap();
+            place
+                .check(&other, CLIENT, "ConnectionRefusedError\n")
+                .await;
+            server.kill_all().await;
+            place
+                .check(&sandbox, CLIENT, "ConnectionRefusedError\n")
+                .await;
+        }
     }
 }

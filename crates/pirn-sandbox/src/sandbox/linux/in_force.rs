@@ -7,7 +7,6 @@ use crate::cgroup;
 use crate::error::Error;
 use crate::policy::{Level, SandboxPolicy};
 use crate::report::{Layer, MissingLayer, SandboxReport};
-use crate::sys::NetworkSetup;
 
 impl Ready {
     /// What is not kept.
@@ -74,12 +73,11 @@ impl Confined {
         if self.level > Level::Lite && self.proc == Proc::Own {
             layers.push(Layer::PrivateProc);
         }
-        match self.network {
-            NetworkSetup::None => {}
-            NetworkSetup::Loopback => layers.push(Layer::NetworkNamespace),
-            NetworkSetup::Listener(_) => {
-                layers.extend([Layer::NetworkNamespace, Layer::NetworkProxy]);
-            }
+        if self.network.is_some() {
+            layers.push(Layer::NetworkNamespace);
+        }
+        if self.proxy().is_some() {
+            layers.push(Layer::NetworkProxy);
         }
         if ready.rules.files {
             layers.push(Layer::LandlockFiles);

@@ -2,7 +2,7 @@ use super::*;
 
 #[test]
 fn messages_arrive_as_they_were_sent() {
-    let mut messages = vec![Message::Listener];
+    let mut messages = Passed::ALL.map(Message::Passed).to_vec();
     for stage in Stage::ALL {
         messages.push(Message::Failed(Failure {
             stage,
@@ -22,6 +22,7 @@ fn messages_arrive_as_they_were_sent() {
     }
     assert_eq!(Message::decode([0; MESSAGE_BYTES]), None);
     assert_eq!(Message::decode([FAILED, 0, 0, 0, 0, 0, 0, 200]), None);
+    assert_eq!(Message::decode([PASSED, 200, 0, 0, 0, 0, 0, 0]), None);
 }
 
 #[test]
@@ -29,8 +30,8 @@ fn a_descriptor_travels_with_its_message() {
     let (ours, theirs) = UnixStream::pair().unwrap();
     assert!(receive(&ours).is_none());
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    send_listener(theirs.as_raw_fd(), listener.as_raw_fd()).unwrap();
-    let Some((Message::Listener, Some(received))) = receive(&ours) else {
+    pass(theirs.as_raw_fd(), Passed::Listener, listener.as_raw_fd()).unwrap();
+    let Some((Message::Passed(Passed::Listener), Some(received))) = receive(&ours) else {
         panic!("no listener");
     };
     let received = std::net::TcpListener::from(received);

@@ -183,7 +183,7 @@ for host in ("example.com", "stolen-words.example.net"):
         },
         Attempt {
             name: "network-listener-of-another-sandbox",
-            stopped_by: "network namespace of each run; lite: seccomp",
+            stopped_by: "network namespace of each sandbox; lite: seccomp",
             program: r#"t(lambda: socket.create_connection(("127.0.0.1", 45454), 5))"#,
             prepare: |stage| {
                 companion(
