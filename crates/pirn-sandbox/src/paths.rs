@@ -3,6 +3,7 @@
 //! Nothing is changed here. What is missing and must not be created by a confined program comes back as a
 //! [`Placeholder`], for the caller to create before a run and to remove after it.
 
+mod cache;
 mod file_rules;
 mod find;
 mod git;
@@ -10,10 +11,11 @@ mod pattern;
 mod system;
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use crate::policy::{Profile, Readable, SandboxPolicy};
+pub(crate) use cache::PathCache;
 pub(crate) use file_rules::FileRulesCache;
 pub use file_rules::{FileRefusal, FileRules};
 use pattern::Pattern;
@@ -77,30 +79,15 @@ pub(crate) struct Unreadable {
     pub(crate) is_folder: bool,
 }
 
-/// Keeps the paths of one policy for some seconds.
-#[derive(Debug, Default)]
-pub(crate) struct PathCache {
-    last: Mutex<Option<(Instant, Arc<Paths>)>>,
-}
-
-impl PathCache {
-    /// The paths of `policy`, at most some seconds old.
-    pub(crate) fn get(&self, policy: &SandboxPolicy, now: Instant) -> Arc<Paths> {
-        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((at, paths)) = &*last
-            && now.saturating_duration_since(*at) < KEPT_FOR
-        {
-            return Arc::clone(paths);
-        }
-        let paths = Arc::new(Paths::of(policy));
-        *last = Some((now, Arc::clone(&paths)));
-        paths
-    }
-}
-
 impl Paths {
     /// Looks at the file system.
+    #[cfg(any(test, target_os = "macos"))]
     pub(crate) fn of(policy: &SandboxPolicy) -> Self {
+        Self::unless_stopped(policy, &AtomicBool::new(false))
+    }
+
+    /// Looks at the file system. When it is stopped meanwhile, the answer is of no use.
+    fn unless_stopped(policy: &SandboxPolicy, stopped: &AtomicBool) -> Self {
         let mut plan = Plan::new(policy);
         let patterns: Vec<Pattern> = policy
             .unreadable
@@ -109,7 +96,7 @@ impl Paths {
             .collect();
         let mut searched = plan.paths.write_roots.clone();
         searched.push(plan.paths.working_folder.clone());
-        let found = find::find(&without_nested(searched), &patterns);
+        let found = find::find(&without_nested(searched), &patterns, stopped);
         if found.cut_short {
             let sentence = "There are more files in writable folders than are looked at: only those near the top are covered.";
             plan.gap(sentence.to_owned());

@@ -2,7 +2,8 @@
 
 use std::collections::VecDeque;
 use std::ffi::OsStr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::pattern::Pattern;
 
@@ -25,21 +26,34 @@ pub(super) struct Found {
 }
 
 /// Walks through folders without following links, the shallow ones first.
-pub(super) fn find(roots: &[PathBuf], patterns: &[Pattern]) -> Found {
-    find_within(roots, patterns, ENTRIES_MAX, DEPTH_MAX)
+pub(super) fn find(roots: &[PathBuf], patterns: &[Pattern], stopped: &AtomicBool) -> Found {
+    let bounds = Bounds {
+        entries: ENTRIES_MAX,
+        depth: DEPTH_MAX,
+        stopped,
+    };
+    find_within(roots, patterns, &bounds)
 }
 
-pub(super) fn find_within(
-    roots: &[PathBuf],
-    patterns: &[Pattern],
-    entries_max: usize,
-    depth_max: usize,
-) -> Found {
+/// What ends a walk before its end.
+#[derive(Debug)]
+pub(super) struct Bounds<'walk> {
+    pub(super) entries: usize,
+    pub(super) depth: usize,
+    /// Nobody wants the answer any more.
+    pub(super) stopped: &'walk AtomicBool,
+}
+
+pub(super) fn find_within(roots: &[PathBuf], patterns: &[Pattern], bounds: &Bounds<'_>) -> Found {
     let mut found = Found::default();
     let mut folders: VecDeque<(PathBuf, usize)> =
         roots.iter().map(|root| (root.clone(), 0)).collect();
-    let mut entries_left = entries_max;
+    let mut entries_left = bounds.entries;
     while let Some((folder, depth)) = folders.pop_front() {
+        if bounds.stopped.load(Ordering::Relaxed) {
+            found.cut_short = true;
+            return found;
+        }
         let Ok(entries) = folder.read_dir() else {
             continue;
         };
@@ -65,7 +79,7 @@ pub(super) fn find_within(
             if !entry.file_type().is_ok_and(|kind| kind.is_dir()) || is_skipped(&name) {
                 continue;
             }
-            if depth < depth_max {
+            if depth < bounds.depth {
                 folders.push_back((folder.join(name), depth + 1));
             } else {
                 found.cut_short = true;

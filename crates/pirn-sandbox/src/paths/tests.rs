@@ -3,22 +3,22 @@
 use std::collections::BTreeSet;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::sync::atomic::AtomicBool;
 
-use super::find::{Found, find_within};
+use super::find::{Bounds, Found, find_within};
 use super::pattern::{Pattern, name_matches};
-use super::{PathCache, Paths, PlaceholderKind};
+use super::{Paths, PlaceholderKind};
 use crate::policy::{Profile, Readable, SandboxPolicy};
 
 /// A folder that is gone after the test.
-struct Tree {
+pub(super) struct Tree {
     _folder: tempfile::TempDir,
-    root: PathBuf,
+    pub(super) root: PathBuf,
 }
 
 impl Tree {
     /// Creates entries: `folder/`, `file`, `file=content` and `link->target`. `ROOT` stands for the tree's own path.
-    fn new(entries: &[&str]) -> Self {
+    pub(super) fn new(entries: &[&str]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap();
         for entry in entries {
@@ -43,7 +43,7 @@ impl Tree {
         }
     }
 
-    fn policy(&self) -> SandboxPolicy {
+    pub(super) fn policy(&self) -> SandboxPolicy {
         let mut policy = SandboxPolicy::new(self.root.join("work"), "/tmp");
         policy.home = Some(self.root.join("home"));
         // Not the system's: those depend on the machine and the user.
@@ -447,27 +447,25 @@ fn a_walk_is_bounded_and_says_so() {
     let tree = Tree::new(&["a/b/c/.git/", "d/.git/", "e=1", "f=1", "loop->a"]);
     let roots = [tree.root.clone()];
     let names = |found: &Found| tree.named(&found.git);
-    let all = find_within(&roots, &[], 100, 10);
+    let walk = |entries, depth, stopped| {
+        let stopped = &AtomicBool::new(stopped);
+        let bounds = Bounds {
+            entries,
+            depth,
+            stopped,
+        };
+        find_within(&roots, &[], &bounds)
+    };
+    let all = walk(100, 10, false);
     assert_eq!(names(&all), set(&["a/b/c/.git", "d/.git"]));
     assert!(!all.cut_short);
-    let shallow = find_within(&roots, &[], 100, 1);
+    let shallow = walk(100, 1, false);
     assert_eq!(names(&shallow), set(&["d/.git"]));
     assert!(shallow.cut_short);
-    let few = find_within(&roots, &[], 3, 10);
+    let few = walk(3, 10, false);
     assert_eq!(names(&few), set(&[]));
     assert!(few.cut_short);
-}
-
-#[test]
-fn answers_are_kept_for_seconds() {
-    let tree = Tree::new(&["work/", "home/"]);
-    let policy = tree.policy();
-    let cache = PathCache::default();
-    let start = Instant::now();
-    let first = cache.get(&policy, start);
-    std::fs::write(tree.root.join("work/.env"), "x").unwrap();
-    let second = cache.get(&policy, start + Duration::from_secs(1));
-    assert_eq!(first, second);
-    let later = cache.get(&policy, start + Duration::from_secs(6));
-    assert_eq!(later.unreadable.len(), 1);
+    let stopped = walk(100, 10, true);
+    assert_eq!(names(&stopped), set(&[]));
+    assert!(stopped.cut_short);
 }

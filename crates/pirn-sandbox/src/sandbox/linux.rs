@@ -259,6 +259,10 @@ impl Confined {
         purpose: Purpose,
     ) -> io::Result<Launch> {
         let ready = self.ready(policy)?;
+        match purpose {
+            Purpose::Run => self.cache.expect_more(policy, Instant::now()),
+            Purpose::Try => {}
+        }
         let directory = match directory {
             Some(directory) => directory.to_owned(),
             None => ready.paths.working_folder.clone(),
