@@ -8,6 +8,7 @@ mod file_rules;
 mod find;
 mod git;
 mod pattern;
+mod placeholder;
 mod system;
 
 use std::path::{Path, PathBuf};
@@ -19,6 +20,7 @@ pub(crate) use cache::PathCache;
 pub(crate) use file_rules::FileRulesCache;
 pub use file_rules::{FileRefusal, FileRules};
 use pattern::Pattern;
+pub(crate) use placeholder::{Placeholder, PlaceholderKind};
 
 /// How long an answer is kept: what is spawned in a row does not walk through the working folder each time.
 const KEPT_FOR: Duration = Duration::from_secs(5);
@@ -49,25 +51,6 @@ pub(crate) struct Paths {
     pub(crate) unreadable_gaps: Vec<String>,
     /// Write roots that were left out though they exist, as sentences.
     pub(crate) refused_roots: Vec<String>,
-}
-
-/// Something that is missing and must not be created by a confined program. To be created before a run, and removed after
-/// it, in reverse order, if it is still as it was.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Placeholder {
-    /// Where it goes.
-    pub(crate) path: PathBuf,
-    /// What it is.
-    pub(crate) kind: PlaceholderKind,
-}
-
-/// What a [`Placeholder`] is.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum PlaceholderKind {
-    /// An empty folder.
-    Folder,
-    /// A file that holds this.
-    File(Vec<u8>),
 }
 
 /// A place that must not be read.
@@ -306,7 +289,7 @@ impl<'policy> Plan<'policy> {
                     .instead
                     .iter()
                     .find(|name| home.join(name).exists());
-                Stand::File(next.map_or_else(Vec::new, |name| format!(". ~/{name}\n").into_bytes()))
+                Stand::File(next.map_or_else(Vec::new, |name| system::passing_on(name)))
             };
             self.protect(&home.join(start_up.path), stand);
         }

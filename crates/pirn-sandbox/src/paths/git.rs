@@ -10,7 +10,7 @@ const MODULE_DEPTH_MAX: usize = 6;
 /// The longest file that names a folder.
 const POINTER_BYTES_MAX: u64 = 64 * 1024;
 /// What makes git take the folder itself for the common one; an empty file would make it fail.
-const HERE: &[u8] = b".\n";
+pub(super) const HERE: &[u8] = b".\n";
 
 /// Protects what was found under the name `.git`; returns a further folder that has to be writable for commits to work.
 pub(super) fn protect(plan: &mut Plan<'_>, git: &Path) -> Option<PathBuf> {

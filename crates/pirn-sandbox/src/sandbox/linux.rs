@@ -20,7 +20,7 @@ use libc::{c_int, sock_filter};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::parts::Parts;
-use super::placeholders::Placeholders;
+use super::placeholders::{Held, Placeholders};
 use super::plan::{MountPlan, Proc, Shape, View, plan};
 use super::reasons::{self, Trouble};
 use limits::ProcessNumbers;
@@ -157,6 +157,7 @@ impl Confined {
     }
 
     fn new(policy: &SandboxPolicy, level: Level) -> io::Result<Self> {
+        let parts = Parts::create(&policy.temp_dir)?;
         Ok(Self {
             level,
             proc: Proc::Own,
@@ -171,8 +172,8 @@ impl Confined {
             limits: limits::of_process(policy, level),
             process_numbers: ProcessNumbers::here(),
             ready: Mutex::new(None),
-            placeholders: Placeholders::default(),
-            parts: Parts::create(&policy.temp_dir)?,
+            placeholders: Placeholders::new(parts.folder()),
+            parts,
             cache: PathCache::default(),
         })
     }
@@ -304,17 +305,32 @@ impl Confined {
         {
             return Ok(Arc::clone(ready));
         }
+        let paths = self.hold(policy, paths);
         let made = Arc::new(self.make_ready(policy, paths)?);
         *ready = Some(Arc::clone(&made));
         Ok(made)
+    }
+
+    /// Sees to it that what children's mounts go on is there and stays.
+    fn hold(&self, policy: &SandboxPolicy, paths: Arc<Paths>) -> Arc<Paths> {
+        if self.view(policy).is_none() {
+            return paths;
+        }
+        match self.placeholders.hold(&paths) {
+            Held::All => paths,
+            // A sandbox of another process may have removed what stood in. It does not any more: now it is known that we need it.
+            Held::Outdated => {
+                let paths = self.cache.renew(policy, Instant::now());
+                self.placeholders.hold(&paths);
+                paths
+            }
+        }
     }
 
     fn make_ready(&self, policy: &SandboxPolicy, paths: Arc<Paths>) -> io::Result<Ready> {
         let mounts = match self.view(policy) {
             None => None,
             Some(view) => {
-                self.placeholders
-                    .hold(&paths.placeholders, &paths.protected);
                 let shape = Shape {
                     view,
                     proc: self.proc,

@@ -1,12 +1,14 @@
 //! The folders on disk that belong to one sandbox: the private temporary folder, and what stands in for things inside.
 
-use std::fs::{DirBuilder, File, Permissions};
+use std::fs::{DirBuilder, File, Permissions, TryLockError};
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::sync::Once;
+use std::time::Duration;
 
+use super::placeholders;
 use crate::sys;
 
 /// How the private temporary folder's name begins; our number and a random one follow.
@@ -19,6 +21,10 @@ const OWNER: &str = "owner";
 const ATTEMPTS_MAX: u32 = 4;
 /// How many entries of the temporary folder are looked at for what others left behind.
 const SWEEP_ENTRIES_MAX: usize = 10_000;
+
+/// How often a [`Turn`] is tried for, and the time between: others have theirs for less than a millisecond.
+const TURN_ATTEMPTS_MAX: u32 = 50;
+const TURN_PAUSE: Duration = Duration::from_millis(2);
 
 /// How deep folders are made removable.
 const REMOVE_DEPTH_MAX: usize = 64;
@@ -118,6 +124,11 @@ impl Parts {
         }
     }
 
+    /// The folder that the parts lie in. Confined programs do not see it.
+    pub(super) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
     /// The private temporary folder.
     pub(super) fn temp(&self) -> &Path {
         &self.temp
@@ -175,14 +186,16 @@ fn shown_folder(path: &Path) -> io::Result<()> {
 }
 
 /// Removes the folder with the parts. The file that tells whose it is goes last, so that a sweep finds what is left when we are
-/// killed meanwhile.
+/// killed meanwhile. As long as there is a record of something that has to be removed, the two of them stay.
 fn remove_parts(parts: &Path) {
     for entry in parts.read_dir().into_iter().flatten().flatten() {
         if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
             remove(&entry.path());
         }
     }
-    remove(parts);
+    if !placeholders::are_left(parts) {
+        remove(parts);
+    }
 }
 
 /// Removes a folder with everything in it. What cannot be removed is left to the next sweep.
@@ -209,33 +222,93 @@ fn open_up(folder: &Path, depth_left: usize) {
 
 /// Removes what processes left that were killed.
 fn sweep(temp_dir: &Path) {
-    let Ok(entries) = temp_dir.read_dir() else {
-        return;
-    };
-    let user = sys::user().id;
-    for entry in entries.flatten().take(SWEEP_ENTRIES_MAX) {
-        let name = entry.file_name();
-        let Some(name) = name.to_str().and_then(|name| name.strip_suffix(SUFFIX)) else {
-            continue;
-        };
-        let parts = entry.path();
-        // Nobody can make us remove anything through a link, or what is not ours.
-        let is_ours = name.starts_with(PREFIX)
-            && parts
-                .symlink_metadata()
-                .is_ok_and(|metadata| metadata.is_dir() && metadata.uid() == user);
-        if is_ours
-            && let Ok(owner) = File::open(parts.join(OWNER))
-            && owner.try_lock().is_ok()
-        {
-            let temp = temp_dir.join(name);
-            if temp
-                .symlink_metadata()
-                .is_ok_and(|metadata| metadata.is_dir() && metadata.uid() == user)
+    let mut dead = Vec::new();
+    {
+        let turn = Turn::take(temp_dir);
+        // Before the dead ones are locked, which makes them look alive.
+        let needed = turn
+            .as_ref()
+            .and_then(|_turn| needed_by_living(temp_dir, None));
+        for (parts, temp) in ours(temp_dir) {
+            if let Ok(owner) = File::open(parts.join(OWNER))
+                && owner.try_lock().is_ok()
             {
-                remove(&temp);
+                placeholders::clear(&parts, needed.as_deref());
+                dead.push((parts, temp, owner));
             }
-            remove_parts(&parts);
+        }
+    }
+    for (parts, temp, _owner) in dead {
+        if is_our_folder(&temp) {
+            remove(&temp);
+        }
+        remove_parts(&parts);
+    }
+}
+
+/// The folders of sandboxes of this user: of the parts, and the private temporary one.
+fn ours(temp_dir: &Path) -> impl Iterator<Item = (PathBuf, PathBuf)> {
+    temp_dir
+        .read_dir()
+        .into_iter()
+        .flatten()
+        .flatten()
+        .take(SWEEP_ENTRIES_MAX)
+        .filter_map(move |entry| {
+            let name = entry.file_name();
+            let name = name.to_str()?.strip_suffix(SUFFIX)?;
+            let is_ours = name.starts_with(PREFIX) && is_our_folder(&entry.path());
+            is_ours.then(|| (entry.path(), temp_dir.join(name)))
+        })
+}
+
+/// Nobody can make us remove anything through a link, or what is not ours.
+fn is_our_folder(path: &Path) -> bool {
+    path.symlink_metadata()
+        .is_ok_and(|metadata| metadata.is_dir() && metadata.uid() == sys::user().id)
+}
+
+/// What the children of living sandboxes, but for one, cannot do without. `None` when that cannot be found out.
+pub(super) fn needed_by_living(temp_dir: &Path, but: Option<&Path>) -> Option<Vec<PathBuf>> {
+    let mut needed = Vec::new();
+    for (parts, _temp) in ours(temp_dir) {
+        let is_alive = File::open(parts.join(OWNER))
+            .is_ok_and(|owner| matches!(owner.try_lock_shared(), Err(TryLockError::WouldBlock)));
+        if is_alive && but.is_none_or(|but| but != parts) {
+            needed.extend(placeholders::needed(&parts)?);
+        }
+    }
+    Some(needed)
+}
+
+/// For as long as it is held, no sandbox of another process with the same temporary folder writes down what it needs, or
+/// removes what nobody needs.
+#[derive(Debug)]
+pub(super) struct Turn(Option<File>);
+
+impl Turn {
+    /// `None` when others take their time: anybody can lock a folder that everybody can read.
+    pub(super) fn take(temp_dir: &Path) -> Option<Self> {
+        let Ok(folder) = File::open(temp_dir) else {
+            return Some(Self(None));
+        };
+        for _attempt in 0..TURN_ATTEMPTS_MAX {
+            match folder.try_lock() {
+                Ok(()) => return Some(Self(Some(folder))),
+                Err(TryLockError::WouldBlock) => std::thread::sleep(TURN_PAUSE),
+                // There are no locks here, so nobody else has one.
+                Err(TryLockError::Error(_)) => return Some(Self(None)),
+            }
+        }
+        None
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        if let Some(folder) = &self.0 {
+            // Closing would not do: a child that is just being started has a copy.
+            let _unlocked = folder.unlock();
         }
     }
 }

@@ -1,13 +1,17 @@
 //! Empty files and folders that keep confined programs from creating something in their place.
 
+mod record;
+
 use std::collections::BTreeMap;
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::paths::{Placeholder, PlaceholderKind};
+use super::parts::{Turn, needed_by_living};
+use crate::paths::{Paths, Placeholder, PlaceholderKind};
 use crate::sys::Folder;
+use record::Record;
 
 /// Those that this process has created, with the number of sandboxes that need them: one must not be removed under the mounts
 /// of another's children.
@@ -20,36 +24,101 @@ struct Created {
 }
 
 /// The placeholders that one sandbox needs. Dropping it removes those that nobody else needs, if they are as they were.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Placeholders {
+    /// The folder of the sandbox's parts, where it keeps its record.
+    parts: PathBuf,
+    temp_dir: PathBuf,
     used: Mutex<Vec<PathBuf>>,
 }
 
+/// Whether what children need is as it was when it was looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Held {
+    /// Yes.
+    All,
+    /// Something has gone since.
+    Outdated,
+}
+
 impl Placeholders {
+    /// For the sandbox whose parts lie in this folder.
+    pub(super) fn new(parts: &Path) -> Self {
+        Self {
+            parts: parts.to_owned(),
+            temp_dir: parts.parent().unwrap_or(parts).to_owned(),
+            used: Mutex::default(),
+        }
+    }
+
     /// Creates what is missing. What cannot be created cannot be created by a confined program either.
-    pub(super) fn hold(&self, placeholders: &[Placeholder], protected: &[PathBuf]) {
+    pub(super) fn hold(&self, paths: &Paths) -> Held {
+        let Paths {
+            placeholders,
+            protected,
+            ..
+        } = paths;
         let mut created = created();
         let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
+        // Without it, what is there may be removed in this very moment; the next look finds that out.
+        let _turn = Turn::take(&self.temp_dir);
+        // A record that programs can write to is of no use.
+        let is_recorded = !paths
+            .write_roots
+            .iter()
+            .any(|root| self.parts.starts_with(root));
+        let record = |made: Vec<Placeholder>| {
+            let needed = protected.clone();
+            if is_recorded {
+                // Programs must not come to do more because the disk is full.
+                let _unwritten = Record { made, needed }.write(&self.parts);
+            }
+        };
+        let is_needed = |path: &Path| {
+            protected
+                .iter()
+                .any(|protected| protected.starts_with(path))
+        };
+        // Also those that another sandbox of ours has created: to this one they are just there.
+        let made = |created: &BTreeMap<PathBuf, Created>, used: &[PathBuf]| -> Vec<Placeholder> {
+            created
+                .iter()
+                .filter(|(path, _)| used.contains(path) || is_needed(path))
+                .map(|(path, entry)| Placeholder {
+                    path: path.clone(),
+                    kind: entry.kind.clone(),
+                })
+                .collect()
+        };
+        let mut planned = made(&created, &used);
+        planned.extend_from_slice(placeholders);
+        record(planned);
+        let mut failed = false;
         for placeholder in placeholders {
-            if !created.contains_key(&placeholder.path) && create(placeholder) {
-                created.insert(
-                    placeholder.path.clone(),
-                    Created {
-                        kind: placeholder.kind.clone(),
-                        users: 0,
-                    },
-                );
+            if create(placeholder) {
+                let entry = created.entry(placeholder.path.clone());
+                entry.or_insert_with(|| Created {
+                    kind: placeholder.kind.clone(),
+                    users: 0,
+                });
+            } else {
+                failed = true;
             }
         }
-        // Also those that another sandbox of ours has created: to this one they are just there.
+        if failed {
+            record(made(&created, &used));
+        }
         for (path, entry) in created.iter_mut() {
-            let is_needed = protected
-                .iter()
-                .any(|protected| protected.starts_with(path));
-            if is_needed && !used.contains(path) {
+            if is_needed(path) && !used.contains(path) {
                 used.push(path.clone());
                 entry.users += 1;
             }
+        }
+        let was_there = |path: &PathBuf| !placeholders.iter().any(|new| new.path == *path);
+        let is_gone = |path: &&PathBuf| was_there(path) && path.symlink_metadata().is_err();
+        match protected.iter().find(is_gone) {
+            Some(_gone) => Held::Outdated,
+            None => Held::All,
         }
     }
 }
@@ -58,18 +127,64 @@ impl Drop for Placeholders {
     fn drop(&mut self) {
         let mut created = created();
         let used = self.used.get_mut().unwrap_or_else(PoisonError::into_inner);
-        // What is inside comes first.
-        used.sort();
-        for path in used.iter().rev() {
-            let Some(entry) = created.get_mut(path) else {
+        let mut unused = Vec::new();
+        for path in std::mem::take(used) {
+            let Some(entry) = created.get_mut(&path) else {
                 continue;
             };
             entry.users = entry.users.saturating_sub(1);
-            if entry.users == 0 {
-                remove(path, &entry.kind);
-                created.remove(path);
+            if entry.users == 0
+                && let Some(Created { kind, .. }) = created.remove(&path)
+            {
+                unused.push(Placeholder { path, kind });
             }
         }
+        if unused.is_empty() {
+            Record::remove(&self.parts);
+            return;
+        }
+        let turn = Turn::take(&self.temp_dir);
+        let needed = turn
+            .as_ref()
+            .and_then(|_turn| needed_by_living(&self.temp_dir, Some(&self.parts)));
+        remove_all(&self.parts, unused, needed.as_deref());
+    }
+}
+
+/// What children of the living sandbox with these parts cannot do without. `None` when that cannot be understood.
+pub(super) fn needed(parts: &Path) -> Option<Vec<PathBuf>> {
+    Record::read(parts).map(|record| record.needed)
+}
+
+/// Removes what a dead sandbox has created, but for what living ones need; `None` is everything.
+pub(super) fn clear(parts: &Path, needed: Option<&[PathBuf]>) {
+    let mut made = Record::read(parts).unwrap_or_default().made;
+    made.retain(Placeholder::is_plausible);
+    remove_all(parts, made, needed);
+}
+
+/// Whether a dead sandbox has created something that is still there because others need it.
+pub(super) fn are_left(parts: &Path) -> bool {
+    Record::exists(parts)
+}
+
+/// Removes what nobody needs, and keeps a record of the rest for the sweep of a later process.
+fn remove_all(parts: &Path, mut placeholders: Vec<Placeholder>, needed: Option<&[PathBuf]>) {
+    // What is inside comes first.
+    placeholders.sort_by(|one, other| other.path.cmp(&one.path));
+    placeholders.retain(|Placeholder { path, kind }| {
+        let is_needed = needed.is_none_or(|needed| needed.iter().any(|n| n.starts_with(path)));
+        if !is_needed {
+            remove(path, kind);
+        }
+        is_needed
+    });
+    let rest = Record {
+        made: placeholders,
+        needed: Vec::new(),
+    };
+    if rest.made.is_empty() || rest.write(parts).is_err() {
+        Record::remove(parts);
     }
 }
 
