@@ -3,6 +3,7 @@
 //! Nothing is changed here. What is missing and must not be created by a confined program comes back as a
 //! [`Placeholder`], for the caller to create before a run and to remove after it.
 
+#[cfg(target_os = "linux")]
 mod cache;
 mod file_rules;
 mod find;
@@ -16,6 +17,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use crate::policy::{Profile, Readable, SandboxPolicy};
+#[cfg(target_os = "linux")]
 pub(crate) use cache::PathCache;
 pub(crate) use file_rules::FileRulesCache;
 pub use file_rules::{FileRefusal, FileRules};

@@ -53,48 +53,15 @@ impl Placeholders {
 
     /// Creates what is missing. What cannot be created cannot be created by a confined program either.
     pub(super) fn hold(&self, paths: &Paths) -> Held {
-        let Paths {
-            placeholders,
-            protected,
-            ..
-        } = paths;
         let mut created = created();
         let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
         // Without it, what is there may be removed in this very moment; the next look finds that out.
         let _turn = Turn::take(&self.temp_dir);
-        // A record that programs can write to is of no use.
-        let is_recorded = !paths
-            .write_roots
-            .iter()
-            .any(|root| self.parts.starts_with(root));
-        let record = |made: Vec<Placeholder>| {
-            let needed = protected.clone();
-            if is_recorded {
-                // Programs must not come to do more because the disk is full.
-                let _unwritten = Record { made, needed }.write(&self.parts);
-            }
-        };
-        let is_needed = |path: &Path| {
-            protected
-                .iter()
-                .any(|protected| protected.starts_with(path))
-        };
-        // Also those that another sandbox of ours has created: to this one they are just there.
-        let made = |created: &BTreeMap<PathBuf, Created>, used: &[PathBuf]| -> Vec<Placeholder> {
-            created
-                .iter()
-                .filter(|(path, _)| used.contains(path) || is_needed(path))
-                .map(|(path, entry)| Placeholder {
-                    path: path.clone(),
-                    kind: entry.kind.clone(),
-                })
-                .collect()
-        };
-        let mut planned = made(&created, &used);
-        planned.extend_from_slice(placeholders);
-        record(planned);
+        let mut planned = made_for(paths, &created, &used);
+        planned.extend_from_slice(&paths.placeholders);
+        self.record(paths, planned);
         let mut failed = false;
-        for placeholder in placeholders {
+        for placeholder in &paths.placeholders {
             if create(placeholder) {
                 let entry = created.entry(placeholder.path.clone());
                 entry.or_insert_with(|| Created {
@@ -106,21 +73,57 @@ impl Placeholders {
             }
         }
         if failed {
-            record(made(&created, &used));
+            let made = made_for(paths, &created, &used);
+            self.record(paths, made);
         }
         for (path, entry) in created.iter_mut() {
-            if is_needed(path) && !used.contains(path) {
+            if is_needed(path, &paths.protected) && !used.contains(path) {
                 used.push(path.clone());
                 entry.users += 1;
             }
         }
-        let was_there = |path: &PathBuf| !placeholders.iter().any(|new| new.path == *path);
-        let is_gone = |path: &&PathBuf| was_there(path) && path.symlink_metadata().is_err();
-        match protected.iter().find(is_gone) {
-            Some(_gone) => Held::Outdated,
-            None => Held::All,
+        let is_new = |path: &Path| paths.placeholders.iter().any(|new| new.path == path);
+        let is_gone = |path: &PathBuf| !is_new(path) && path.symlink_metadata().is_err();
+        if paths.protected.iter().any(is_gone) {
+            Held::Outdated
+        } else {
+            Held::All
         }
     }
+
+    /// Writes down what must be removed after us, and what must stay while we live.
+    fn record(&self, paths: &Paths, made: Vec<Placeholder>) {
+        let roots = &paths.write_roots;
+        if roots.iter().any(|root| self.parts.starts_with(root)) {
+            // Programs could write to it, so it would be worth nothing.
+            return;
+        }
+        let needed = paths.protected.clone();
+        // Programs must not come to do more because the disk is full.
+        let _unwritten = Record { made, needed }.write(&self.parts);
+    }
+}
+
+/// What of the created ones a sandbox needs, also those that another sandbox of ours has created: to this one they are just
+/// there.
+fn made_for(
+    paths: &Paths,
+    created: &BTreeMap<PathBuf, Created>,
+    used: &[PathBuf],
+) -> Vec<Placeholder> {
+    created
+        .iter()
+        .filter(|(path, _)| used.contains(path) || is_needed(path, &paths.protected))
+        .map(|(path, entry)| Placeholder {
+            path: path.clone(),
+            kind: entry.kind.clone(),
+        })
+        .collect()
+}
+
+/// Whether one of these is a path or lies in it.
+fn is_needed(path: &Path, needed: &[PathBuf]) -> bool {
+    needed.iter().any(|needed| needed.starts_with(path))
 }
 
 impl Drop for Placeholders {
@@ -173,7 +176,7 @@ fn remove_all(parts: &Path, mut placeholders: Vec<Placeholder>, needed: Option<&
     // What is inside comes first.
     placeholders.sort_by(|one, other| other.path.cmp(&one.path));
     placeholders.retain(|Placeholder { path, kind }| {
-        let is_needed = needed.is_none_or(|needed| needed.iter().any(|n| n.starts_with(path)));
+        let is_needed = needed.is_none_or(|needed| is_needed(path, needed));
         if !is_needed {
             remove(path, kind);
         }
