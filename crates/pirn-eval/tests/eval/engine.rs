@@ -6,7 +6,7 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use pirn_eval::{
     EvalErrorKind, EvalFailure, EvalRequest, KernelState, Language, ScriptEnd, ScriptEngine,
-    ScriptRun,
+    ScriptRun, StateStore as _,
 };
 use serde_json::{Value, json};
 
@@ -104,7 +104,7 @@ fn failures() {
             assert_failed(&outcome, kind, "");
             assert_eq!(outcome.state, KernelState::Unchanged);
         }
-        let state = bench.store.get("main", Language::JavaScript);
+        let state = bench.store.load("main", Language::JavaScript).unwrap();
         assert_eq!(state.as_deref(), Some(r#"{"n":9007199254740993}"#));
     });
 }

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use pirn_eval::KernelState;
+use pirn_eval::{KernelState, StateStore as _};
 
 use crate::support::{Bench, PATIENCE, Test, assert_failed, assert_ok, block_on};
 
@@ -23,7 +23,10 @@ async fn committed() -> Bench {
     assert_eq!(outcome.state, KernelState::Committed);
     assert!(!outcome.is_kernel_reused);
     // Scripted workers write JSON with spaces.
-    let state = bench.store.get("main", pirn_eval::Language::Python);
+    let state = bench
+        .store
+        .load("main", pirn_eval::Language::Python)
+        .unwrap();
     assert_eq!(state.as_deref(), Some(r#"{"good": 1}"#));
     bench
 }
@@ -172,7 +175,10 @@ fn bad_workers() {
             assert_failed(&outcome, kind, part);
             assert_eq!(outcome.state, KernelState::Unchanged, "{code}");
             assert_eq!(outcome.value, None, "{code}");
-            let state = bench.store.get("main", pirn_eval::Language::Python);
+            let state = bench
+                .store
+                .load("main", pirn_eval::Language::Python)
+                .unwrap();
             assert_eq!(state.as_deref(), Some(r#"{"good": 1}"#), "{code}");
         }
     });
@@ -191,7 +197,10 @@ fn forged_results() {
         ] {
             let outcome = bench.eval(&code).await;
             assert_failed(&outcome, "worker_exit", "without a finalized result");
-            let state = bench.store.get("main", pirn_eval::Language::Python);
+            let state = bench
+                .store
+                .load("main", pirn_eval::Language::Python)
+                .unwrap();
             assert_eq!(state.as_deref(), Some(r#"{"good": 1}"#), "{code}");
         }
         // A forged one in front of the worker's own makes two.

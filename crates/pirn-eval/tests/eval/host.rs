@@ -8,15 +8,13 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use pirn_eval::{
-    EvalOutcome, EvalUpdate, FileStateStore, Kernel, KernelState, Language, PythonEngine,
-    StateStore,
+    EvalOutcome, EvalUpdate, FileStateStore, Kernel, KernelState, Language, MemoryStateStore,
+    PythonEngine, StateStore,
 };
 use pirn_sandbox::{Level, LevelChoice};
 use tokio_util::sync::CancellationToken;
 
-use crate::support::{
-    AS_HOST, MemoryStore, PATIENCE, block_on, failure_of, javascript, options, request,
-};
+use crate::support::{AS_HOST, PATIENCE, block_on, failure_of, javascript, options, request};
 
 /// Workers have the host's folder in their environment by this name, and so does what they start.
 const MARK: &str = "PIRN_TEST_HOST";
@@ -152,7 +150,7 @@ fn tell(line: &str) {
 }
 
 fn kernel(kind: Kind, folder: &Path) -> Kernel {
-    let mut options = options(&Arc::new(MemoryStore::default()), folder);
+    let mut options = options(&Arc::new(MemoryStateStore::default()), folder);
     options.state = Arc::new(FileStateStore::open(folder.join(STATE)).unwrap());
     options.environment.push((MARK.into(), folder.into()));
     match kind {

@@ -142,7 +142,7 @@ fn dropped() {
         })
         .await;
         store.clear("main").unwrap();
-        assert_eq!(store.get("main", Language::Python), None);
+        assert_eq!(store.load("main", Language::Python).unwrap(), None);
         drop(folder);
     });
 }

@@ -3,13 +3,12 @@
 use std::sync::Arc;
 
 use pirn_eval::{
-    EvalRequest, Kernel, KernelState, Language, STATE_BYTES_MAX, STATE_NODES_MAX, StateStore,
+    EvalRequest, Kernel, KernelState, Language, MemoryStateStore, STATE_BYTES_MAX, STATE_NODES_MAX,
+    StateStore,
 };
 use serde_json::json;
 
-use crate::support::{
-    Bench, MemoryStore, Test, assert_failed, assert_ok, block_on, options, request,
-};
+use crate::support::{Bench, Test, assert_failed, assert_ok, block_on, options, request};
 
 pub(crate) const TESTS: &[Test] = &[
     ("it_counts_over_evals_and_branches", counts),
@@ -162,7 +161,7 @@ fn stores() {
 
 fn fits() {
     block_on(async {
-        let store = Arc::new(MemoryStore::default());
+        let store = Arc::new(MemoryStateStore::default());
         let folder = tempfile::tempdir().unwrap();
         let mut options = options(&store, folder.path());
         options.workers.python = Some(crate::support::SCRIPTED.to_owned());

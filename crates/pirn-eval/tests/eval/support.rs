@@ -1,6 +1,5 @@
 //! Kernels for tests: a store in memory, calls by closures, and a worker whose protocol the test writes itself.
 
-use std::collections::HashMap;
 use std::ffi::OsString;
 use std::future::Future;
 use std::sync::{Arc, Mutex};
@@ -9,7 +8,7 @@ use std::time::{Duration, Instant};
 use futures_util::future::BoxFuture;
 use pirn_eval::{
     BrokerProgram, Capability, CapabilityCaller, CapabilityFailure, EvalOutcome, EvalRequest,
-    Kernel, KernelOptions, Language, StateStore, WorkerConfinement,
+    Kernel, KernelOptions, Language, MemoryStateStore, StateStore, WorkerConfinement,
 };
 use pirn_sandbox::{Level, LevelChoice};
 use pirn_tool::Effects;
@@ -71,57 +70,15 @@ while True:
     if e["engine"] == "fresh": os._exit(0)
 "#;
 
-/// State in memory.
-#[derive(Debug, Default)]
-pub(crate) struct MemoryStore {
-    states: Mutex<HashMap<(String, Language), String>>,
-}
-
-impl MemoryStore {
-    pub(crate) fn get(&self, branch: &str, language: Language) -> Option<String> {
-        let key = (branch.to_owned(), language);
-        self.states.lock().unwrap().get(&key).cloned()
-    }
-}
-
-impl StateStore for MemoryStore {
-    fn load(&self, branch: &str, language: Language) -> Result<Option<String>, String> {
-        Ok(self.get(branch, language))
-    }
-
-    fn commit(&self, branch: &str, language: Language, state: &str) -> Result<(), String> {
-        let key = (branch.to_owned(), language);
-        self.states.lock().unwrap().insert(key, state.to_owned());
-        Ok(())
-    }
-
-    fn clear(&self, branch: &str) -> Result<(), String> {
-        self.states
-            .lock()
-            .unwrap()
-            .retain(|(of, _), _| of != branch);
-        Ok(())
-    }
-
-    fn fork(&self, from: &str, to: &str) -> Result<(), String> {
-        for language in Language::ALL {
-            if let Some(state) = self.get(from, language) {
-                self.commit(to, language, &state)?;
-            }
-        }
-        Ok(())
-    }
-}
-
 /// A kernel with what tests look at.
 pub(crate) struct Bench {
     pub(crate) kernel: Kernel,
-    pub(crate) store: Arc<MemoryStore>,
+    pub(crate) store: Arc<MemoryStateStore>,
     pub(crate) folder: tempfile::TempDir,
 }
 
 /// Options for the test binary as broker, in a folder of its own.
-pub(crate) fn options(store: &Arc<MemoryStore>, folder: &std::path::Path) -> KernelOptions {
+pub(crate) fn options(store: &Arc<MemoryStateStore>, folder: &std::path::Path) -> KernelOptions {
     let broker = BrokerProgram {
         program: std::env::current_exe().unwrap(),
         // The folder tells the brokers of tests apart.
@@ -148,7 +105,7 @@ impl Bench {
     /// A kernel with changed options.
     pub(crate) fn with(change: impl FnOnce(&mut KernelOptions)) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let store = Arc::new(MemoryStore::default());
+        let store = Arc::new(MemoryStateStore::default());
         let mut options = options(&store, folder.path());
         change(&mut options);
         Self {

@@ -107,18 +107,9 @@ fn read(file: &Path) -> Map<String, Value> {
     serde_json::from_slice(&bytes).unwrap_or_default()
 }
 
-/// Replaces the file as a whole, so that a reader never sees half of it.
 fn write(file: &Path, eras: &Map<String, Value>) -> std::io::Result<()> {
-    if let Some(folder) = file.parent() {
-        std::fs::create_dir_all(folder)?;
-    }
-    let mut draft_name = file.as_os_str().to_owned();
-    draft_name.push(format!(".{}.new", std::process::id()));
-    let draft = PathBuf::from(draft_name);
-    std::fs::write(&draft, serde_json::to_vec_pretty(eras)?)?;
-    std::fs::rename(&draft, file).inspect_err(|_| {
-        let _best_effort = std::fs::remove_file(&draft);
-    })
+    let text = serde_json::to_vec_pretty(eras)?;
+    pirn_jsonc::replace(file, &text, || true).map(|_written| ())
 }
 
 fn name(era: Era) -> &'static str {

@@ -97,14 +97,14 @@ fn make(map: &IdentityMap, offer: Offer, lifeline: RawFd) -> Result<(), Failure>
         (c"/proc/self/ns/net", Passed::NetworkNamespace),
     ] {
         open(path)
-            .and_then(|namespace| hand_over(lifeline, passed, namespace))
+            .and_then(|namespace| hand_over(lifeline, passed, &namespace))
             .map_err(|errno| failed(Stage::Network, errno))?;
     }
     match offer {
         Offer::Nothing => Ok(()),
         // A socket stays in the network it was made in, whoever holds it.
         Offer::Listener(port) => listen(port)
-            .and_then(|listener| hand_over(lifeline, Passed::Listener, listener))
+            .and_then(|listener| hand_over(lifeline, Passed::Listener, &listener))
             .map_err(|errno| failed(Stage::Listener, errno)),
     }
 }
@@ -122,7 +122,7 @@ fn own(descriptor: RawFd) -> Result<OwnedFd, c_int> {
     Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
 }
 
-fn hand_over(lifeline: RawFd, passed: Passed, descriptor: OwnedFd) -> Result<(), c_int> {
+fn hand_over(lifeline: RawFd, passed: Passed, descriptor: &OwnedFd) -> Result<(), c_int> {
     message::pass(lifeline, passed, descriptor.as_raw_fd())
         .map_err(|error| error.raw_os_error().unwrap_or(libc::EIO))
 }
