@@ -9,7 +9,7 @@ use tokio::sync::OwnedMutexGuard;
 type Turns = Mutex<HashMap<PathBuf, Weak<tokio::sync::Mutex<()>>>>;
 
 /// Waits for the turn to change a file, and holds it until the guard is dropped. `target` is the real file, see
-/// [`crate::atomic::real_target`]. Waiters come in order. The table is one for the process, since the files are.
+/// [`pirn_file::real_target`]. Waiters come in order. The table is one for the process, since the files are.
 pub(crate) async fn turn(target: &Path) -> OwnedMutexGuard<()> {
     static TURNS: OnceLock<Turns> = OnceLock::new();
     let turn = {

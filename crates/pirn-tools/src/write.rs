@@ -95,7 +95,7 @@ pub(crate) async fn locate(
     if context.cancel.is_cancelled() {
         return Err(crate::arguments::ABORTED.to_owned());
     }
-    tokio::task::spawn_blocking(move || atomic::real_target(&path))
+    tokio::task::spawn_blocking(move || pirn_file::real_target(&path))
         .await
         .map_err(|error| format!("The tool stopped early, which is a bug in it: {error}"))
 }

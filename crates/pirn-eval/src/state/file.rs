@@ -1,10 +1,12 @@
 //! State in a file.
 
+use std::ffi::OsString;
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use pirn_file::{Access, real_target};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -55,7 +57,7 @@ impl FileStateStore {
         let path = path.into();
         let shown = path.display().to_string();
         let store = Self {
-            path: path.canonicalize().unwrap_or(path),
+            path: real_target(&path).unwrap_or(path),
             shown,
         };
         store.read()?;
@@ -92,7 +94,8 @@ impl FileStateStore {
         if text.len() > TOTAL_BYTES_MAX {
             return Err(full());
         }
-        replace(&self.path, &text).map_err(|error| kept(error.to_string()))
+        pirn_file::replace(&self.path, &text, Access::Private)
+            .map_err(|error| kept(error.to_string()))
     }
 }
 
@@ -190,7 +193,10 @@ fn open_without_waiting(path: &Path) -> io::Result<File> {
 
 /// Takes the lock: a file beside the other, which is replaced and so cannot hold it.
 fn lock(path: &Path) -> Result<File, String> {
-    let file = private_file(&beside(path, ".lock")).map_err(|error| error.to_string())?;
+    let mut name = OsString::from(".");
+    name.push(path.file_name().unwrap_or_default());
+    name.push(".lock");
+    let file = private_file(&path.with_file_name(name)).map_err(|error| error.to_string())?;
     let deadline = Instant::now() + LOCK_WAIT;
     loop {
         match file.try_lock() {
@@ -204,39 +210,6 @@ fn lock(path: &Path) -> Result<File, String> {
             Err(TryLockError::Error(error)) => return Err(format!("it cannot be locked: {error}")),
         }
     }
-}
-
-/// Gives the file new content. The name of the file in between is always the same, so that a killed process leaves one at most,
-/// which the next change overwrites. The lock keeps others away from it.
-fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
-    let staged = beside(path, ".new");
-    // What a killed process left may be open elsewhere, or be something else altogether.
-    match std::fs::remove_file(&staged) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        Ok(()) | Err(_) => {}
-    }
-    let mut file = private_file(&staged)?;
-    file.write_all(content)?;
-    // Without this a crash of the machine could leave the new name with no content.
-    file.sync_all()?;
-    std::fs::rename(&staged, path)?;
-    if let Some(folder) = path.parent() {
-        let folder = if folder.as_os_str().is_empty() {
-            Path::new(".")
-        } else {
-            folder
-        };
-        // Not every file system can do it; the content is safe either way.
-        let _unsupported = File::open(folder).and_then(|folder| folder.sync_all());
-    }
-    Ok(())
-}
-
-fn beside(path: &Path, ending: &str) -> PathBuf {
-    let mut name = std::ffi::OsString::from(".");
-    name.push(path.file_name().unwrap_or_default());
-    name.push(ending);
-    path.with_file_name(name)
 }
 
 fn private_file(path: &Path) -> io::Result<File> {

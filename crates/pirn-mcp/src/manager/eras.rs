@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use pirn_file::Access;
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
@@ -108,8 +109,14 @@ fn read(file: &Path) -> Map<String, Value> {
 }
 
 fn write(file: &Path, eras: &Map<String, Value>) -> std::io::Result<()> {
-    let text = serde_json::to_vec_pretty(eras)?;
-    pirn_jsonc::replace(file, &text, || true).map(|_written| ())
+    if let Some(folder) = file.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    pirn_file::replace(
+        file,
+        &serde_json::to_vec_pretty(eras)?,
+        Access::KeptOrPrivate,
+    )
 }
 
 fn name(era: Era) -> &'static str {

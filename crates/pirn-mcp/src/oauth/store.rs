@@ -4,11 +4,12 @@
 //! that readers need no lock. Entries and fields of others stay. A file that cannot be understood is never replaced.
 
 use std::fmt;
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use std::fs::{self, File};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use pirn_file::Access;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
@@ -221,20 +222,9 @@ impl Store {
     }
 
     fn save(&self, document: &Map<String, Value>) -> io::Result<()> {
-        // A link stays a link.
-        let target = fs::canonicalize(&self.path).unwrap_or_else(|_| self.path.clone());
-        let mut random = [0_u8; 8];
-        getrandom::fill(&mut random).map_err(|error| io::Error::other(error.to_string()))?;
-        let mut name = target.clone().into_os_string();
-        name.push(format!(".{:016x}.new", u64::from_ne_bytes(random)));
-        let temporary = PathBuf::from(name);
-        let written =
-            write_private(&temporary, document).and_then(|()| fs::rename(&temporary, &target));
-        if written.is_err() {
-            // What is left of it holds secrets.
-            drop(fs::remove_file(&temporary));
-        }
-        written
+        let mut text = serde_json::to_vec_pretty(document)?;
+        text.push(b'\n');
+        pirn_file::replace(&self.path, &text, Access::Private)
     }
 
     fn beside(&self, ending: &str) -> PathBuf {
@@ -279,17 +269,6 @@ fn find<'a>(document: &Map<String, Value>, key: &'a Key) -> &'a str {
     } else {
         &key.name
     }
-}
-
-fn write_private(path: &Path, document: &Map<String, Value>) -> io::Result<()> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut file = options.open(path)?;
-    serde_json::to_writer_pretty(&mut file, document)?;
-    file.write_all(b"\n")?;
-    file.sync_all()
 }
 
 fn create_folder(folder: &Path) -> io::Result<()> {

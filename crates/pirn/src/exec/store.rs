@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use pirn_codemode::{STORE_TOTAL_CHARACTERS_MAX, ScriptStore, StoreCommit};
+use pirn_file::{Access, real_target};
 use pirn_vm::{JsonText, StoreWrite};
 use serde_json::value::RawValue;
 
@@ -46,9 +47,9 @@ struct Contents {
 impl StoreFile {
     /// Reads the file, or starts empty when there is none.
     pub(super) fn open(path: PathBuf) -> Result<Self, Failure> {
-        // A link stays a link: what it points to is replaced.
         let shown = path.display().to_string();
-        let path = path.canonicalize().unwrap_or(path);
+        // The lock lies beside the real file.
+        let path = real_target(&path).unwrap_or(path);
         let contents = read(&path).map_err(|error| {
             Failure::usage_because(error, format!("the store {shown} cannot be used"))
                 .hint("repair the file or move it away; it was not changed")
@@ -213,17 +214,7 @@ fn write(path: &Path, contents: &Contents) -> anyhow::Result<()> {
     for (name, value) in &contents.rest {
         fields.insert(name, value.clone());
     }
-    let folder = path
-        .parent()
-        .filter(|parent| !parent.as_os_str().is_empty())
-        .unwrap_or(Path::new("."));
-    let mut file = tempfile::Builder::new()
-        .prefix(".pirn-store-")
-        .tempfile_in(folder)?;
-    let text = serde_json::to_string(&fields)?;
-    file.write_all(text.as_bytes())?;
-    file.write_all(b"\n")?;
-    file.as_file().sync_all()?;
-    file.persist(path)?;
+    let text = format!("{}\n", serde_json::to_string(&fields)?);
+    pirn_file::replace(path, text.as_bytes(), Access::Private)?;
     Ok(())
 }

@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+
+use pirn_file::Access;
 
 use super::Trust;
 
@@ -188,20 +190,9 @@ fn read(path: &Path) -> Result<Decisions, StoreError> {
     })
 }
 
-/// Replaces the file: whoever reads it sees the old one or the new one.
 fn write(path: &Path, decisions: &Decisions) -> io::Result<()> {
-    // A link stays a link: what it points to is replaced.
-    let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    let folder = path.parent().unwrap_or(Path::new("."));
-    let mut file = tempfile::Builder::new()
-        .prefix(".trust-")
-        .tempfile_in(folder)?;
-    let text = serde_json::to_string_pretty(decisions)?;
-    file.write_all(text.as_bytes())?;
-    file.write_all(b"\n")?;
-    file.as_file().sync_all()?;
-    file.persist(path)?;
-    Ok(())
+    let text = format!("{}\n", serde_json::to_string_pretty(decisions)?);
+    pirn_file::replace(path, text.as_bytes(), Access::Private)
 }
 
 /// Why decisions cannot be read or kept. What is on the disk was not changed.

@@ -1,0 +1,25 @@
+//! Replaces files as a whole: a reader, and a process that comes after a crash, finds the old content or the new.
+//!
+//! [`replace`] is all that most callers need. Who has to decide in the last moment makes a [`Draft`] and publishes it or drops
+//! it. Locks, and reading the old content, are the caller's.
+//!
+//! On Linux the new content starts as a file without a name, so a process that is killed while writing leaves nothing behind.
+//! Giving it a name over an existing one takes two steps, a temporary name and a rename, and only a kill between the two leaves
+//! a temporary file; the next draft in the folder removes it. Elsewhere the temporary name exists from the start.
+//!
+//! ```
+//! use pirn_file::{Access, replace};
+//!
+//! let folder = tempfile::tempdir()?;
+//! let path = folder.path().join("state.json");
+//! replace(&path, b"{}", Access::Private)?;
+//! replace(&path, b"{\"n\":1}", Access::Private)?;
+//! assert_eq!(std::fs::read(&path)?, b"{\"n\":1}");
+//! # Ok::<(), std::io::Error>(())
+//! ```
+
+mod draft;
+mod target;
+
+pub use draft::{Access, Draft, replace};
+pub use target::real_target;
