@@ -297,16 +297,17 @@ ln -s script.sh link && cp -p link copy && chmod +x copy && touch -d '2020-01-01
     assert_eq!(output, expected);
 }
 
-/// With a network of their own, calls do not share its loopback.
 #[test]
 fn a_server_lives_between_calls() {
-    let work = Work::new();
-    work.write("page.txt", "served\n");
-    let output = work.does_with("on", &[
-        "python3 -u -m http.server --bind 127.0.0.1 0 > server.log 2>&1 & \
-         until grep -q 'port [0-9]' server.log; do sleep 0.05; done",
-        "port=$(sed -n 's/.*port \\([0-9]*\\).*/\\1/p' server.log) && \
-         python3 -c \"import urllib.request as u; print(u.urlopen('http://127.0.0.1:$port/page.txt').read().decode(), end='')\"",
-    ]);
-    assert_eq!(output, "served\n");
+    for network in ["on", "off"] {
+        let work = Work::new();
+        work.write("page.txt", "served\n");
+        let output = work.does_with(network, &[
+            "python3 -u -m http.server --bind 127.0.0.1 0 > server.log 2>&1 & \
+             until grep -qs 'port [0-9]' server.log; do sleep 0.05; done",
+            "port=$(sed -n 's/.*port \\([0-9]*\\).*/\\1/p' server.log) && \
+             python3 -c \"import urllib.request as u; print(u.urlopen('http://127.0.0.1:$port/page.txt').read().decode(), end='')\"",
+        ]);
+        assert_eq!(output, "served\n", "{network}");
+    }
 }
