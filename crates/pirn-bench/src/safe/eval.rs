@@ -28,19 +28,52 @@ const PRINTED_BYTES: usize = 8 * 1_024 * 1_024;
 const STUCK_AFTER: Duration = Duration::from_secs(1);
 const LONG: Duration = Duration::from_mins(1);
 
+const CALL: &str = "eval.call_us";
+const PRINT: &str = "eval.print_8mb_ms";
+const STUCK: &str = "eval.stuck_gone_ms";
+
+/// A figure and its bar.
+type Figure = (&'static str, Option<f64>);
+
+/// A small program, and the figures of its start.
+struct Start {
+    language: Language,
+    code: &'static str,
+    /// As its caller sees it.
+    whole: Figure,
+    /// The part of its worker.
+    inside: Figure,
+}
+
+const STARTS: [Start; 2] = [
+    Start {
+        language: Language::Python,
+        code: "1+1",
+        whole: ("eval.python_ms", Some(15.0)),
+        inside: ("eval.python_zygote_ms", Some(5.0)),
+    },
+    Start {
+        language: Language::JavaScript,
+        code: "return 1+1",
+        whole: ("eval.javascript_ms", None),
+        inside: ("eval.javascript_worker_ms", None),
+    },
+];
+
 pub(crate) async fn measure(options: &Options, report: &mut Report) -> Result<()> {
+    let wants = |names: &[&str]| names.iter().any(|name| options.wants(name));
     let folder = tempfile::tempdir()?;
     let kernel = kernel(folder.path())?;
-    if options.wants("eval.python_ms") || options.wants("eval.javascript_ms") {
+    if wants(&STARTS.map(|start| start.whole.0)) || wants(&STARTS.map(|start| start.inside.0)) {
         starts(&kernel, report).await?;
     }
-    if options.wants("eval.call_us") {
+    if wants(&[CALL]) {
         calls(&kernel, report).await?;
     }
-    if options.wants("eval.print_8mb_ms") {
+    if wants(&[PRINT]) {
         prints(&kernel, report).await?;
     }
-    if options.wants("eval.stuck_gone_ms") {
+    if wants(&[STUCK]) {
         ends(&kernel, report).await?;
     }
     kernel.close().await;
@@ -64,20 +97,13 @@ fn kernel(folder: &std::path::Path) -> Result<Kernel> {
 
 /// One small program, warm: as its caller sees it, and from the zygote.
 async fn starts(kernel: &Kernel, report: &mut Report) -> Result<()> {
-    for (language, code, whole, inside) in [
-        (
-            Language::Python,
-            "1+1",
-            ("eval.python_ms", Some(15.0)),
-            ("eval.python_zygote_ms", Some(5.0)),
-        ),
-        (
-            Language::JavaScript,
-            "return 1+1",
-            ("eval.javascript_ms", None),
-            ("eval.javascript_worker_ms", None),
-        ),
-    ] {
+    for Start {
+        language,
+        code,
+        whole,
+        inside,
+    } in STARTS
+    {
         let (mut ends, mut workers) = (Vec::new(), Vec::new());
         for run in 0..RUNS + 5 {
             let at = Instant::now();
@@ -118,7 +144,7 @@ async fn calls(kernel: &Kernel, report: &mut Report) -> Result<()> {
             None => bail!("the calls failed: {outcome:?}"),
         }
     }
-    report.add("eval.call_us", "µs", 60.0, &Samples::new(times));
+    report.add(CALL, "µs", 60.0, &Samples::new(times));
     Ok(())
 }
 
@@ -137,7 +163,7 @@ async fn prints(kernel: &Kernel, report: &mut Report) -> Result<()> {
             bail!("8 MB were not captured in bounds: {:?}", outcome.failure);
         }
     }
-    report.add_plain("eval.print_8mb_ms", "ms", &Samples::new(times));
+    report.add_plain(PRINT, "ms", &Samples::new(times));
     Ok(())
 }
 
@@ -160,7 +186,7 @@ async fn ends(kernel: &Kernel, report: &mut Report) -> Result<()> {
         let warm = kernel.eval(request(Language::Python, "1+1", LONG)).await;
         expect(&warm, &json!(2))?;
     }
-    report.add("eval.stuck_gone_ms", "ms", 300.0, &Samples::new(times));
+    report.add(STUCK, "ms", 300.0, &Samples::new(times));
     Ok(())
 }
 

@@ -328,7 +328,8 @@ impl Confined {
     }
 
     fn make_ready(&self, policy: &SandboxPolicy, paths: Arc<Paths>) -> io::Result<Ready> {
-        let mounts = match self.view(policy) {
+        let view = self.view(policy);
+        let mounts = match view {
             None => None,
             Some(view) => {
                 let shape = Shape {
@@ -339,7 +340,6 @@ impl Confined {
                 Some(plan(shape, policy, &paths, &self.parts)?)
             }
         };
-        let view = self.view(policy);
         let devices = match view {
             // What is mounted on a place is judged by what that place lies in. Most devices there do not open: `nodev`.
             Some(View::Whole) => PathBuf::from("/dev"),

@@ -28,7 +28,6 @@ struct Created {
 pub(super) struct Placeholders {
     /// The folder of the sandbox's parts, where it keeps its record.
     parts: PathBuf,
-    temp_dir: PathBuf,
     used: Mutex<Vec<PathBuf>>,
 }
 
@@ -46,9 +45,13 @@ impl Placeholders {
     pub(super) fn new(parts: &Path) -> Self {
         Self {
             parts: parts.to_owned(),
-            temp_dir: parts.parent().unwrap_or(parts).to_owned(),
             used: Mutex::default(),
         }
+    }
+
+    /// Where sandboxes lie.
+    fn temp_dir(&self) -> &Path {
+        self.parts.parent().unwrap_or(&self.parts)
     }
 
     /// Creates what is missing. What cannot be created cannot be created by a confined program either.
@@ -56,7 +59,7 @@ impl Placeholders {
         let mut created = created();
         let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
         // Without it, what is there may be removed in this very moment; the next look finds that out.
-        let _turn = Turn::take(&self.temp_dir);
+        let _turn = Turn::take(self.temp_dir());
         let mut planned = made_for(paths, &created, &used);
         planned.extend_from_slice(&paths.placeholders);
         self.record(paths, planned);
@@ -146,10 +149,10 @@ impl Drop for Placeholders {
             Record::remove(&self.parts);
             return;
         }
-        let turn = Turn::take(&self.temp_dir);
+        let turn = Turn::take(self.temp_dir());
         let needed = turn
             .as_ref()
-            .and_then(|_turn| needed_by_living(&self.temp_dir, Some(&self.parts)));
+            .and_then(|_turn| needed_by_living(self.temp_dir(), Some(&self.parts)));
         remove_all(&self.parts, unused, needed.as_deref());
     }
 }

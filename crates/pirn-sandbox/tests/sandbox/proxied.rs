@@ -1,5 +1,6 @@
 //! Confined programs that use the network as they always do, through the proxy.
 
+use std::net::TcpListener;
 use std::sync::Arc;
 
 use pirn_sandbox::{ExitStatus, Network, NetworkOptions, NetworkProxy, NetworkRules, Sandbox};
@@ -64,9 +65,9 @@ server = socket.create_server((\"127.0.0.1\", 8000)); client = socket.create_con
     }
 }
 
-/// Says so when it listens, and answers one line to each connection.
+/// Says so when it listens on PORT, and answers one line to each connection.
 const SERVER: &str = "/usr/bin/python3 -c 'import socket
-server = socket.create_server((\"127.0.0.1\", 8000))
+server = socket.create_server((\"127.0.0.1\", PORT))
 print(\"listening\", flush=True)
 while True:
     connection = server.accept()[0]
@@ -75,7 +76,7 @@ while True:
 
 const CLIENT: &str = "/usr/bin/python3 -c 'import socket
 try:
-    print(socket.create_connection((\"127.0.0.1\", 8000)).makefile().readline(), end=\"\")
+    print(socket.create_connection((\"127.0.0.1\", PORT)).makefile().readline(), end=\"\")
 except OSError as error:
     print(type(error).__name__)'";
 
@@ -91,10 +92,14 @@ async fn what_one_command_serves_reaches_the_next_one_and_nobody_else() {
             )),
         ] {
             let place = Place::new();
+            // Outside, the port is ours: the server could not have it there, and nobody inside comes to us.
+            let outside = TcpListener::bind("127.0.0.1:0").unwrap();
+            let port = outside.local_addr().unwrap().port().to_string();
+            let [server, client] = [SERVER, CLIENT].map(|script| script.replace("PORT", &port));
             let mut policy = place.policy(level);
             policy.network = network;
             let sandbox = Sandbox::prepare(policy.clone()).unwrap();
-            let mut server = place.shell(&sandbox, SERVER).spawn().unwrap();
+            let mut server = place.shell(&sandbox, &server).spawn().unwrap();
             let mut output = BufReader::new(server.take_output().unwrap());
             let mut line = String::new();
             timeout(PATIENCE, output.read_line(&mut line))
@@ -102,14 +107,14 @@ async fn what_one_command_serves_reaches_the_next_one_and_nobody_else() {
                 .unwrap()
                 .unwrap();
             assert_eq!(line, "listening\n");
-            place.check(&sandbox, CLIENT, "served\n").await;
+            place.check(&sandbox, &client, "served\n").await;
             let other = Sandbox::prepare(policy).unwrap();
             place
-                .check(&other, CLIENT, "ConnectionRefusedError\n")
+                .check(&other, &client, "ConnectionRefusedError\n")
                 .await;
             server.kill_all().await;
             place
-                .check(&sandbox, CLIENT, "ConnectionRefusedError\n")
+                .check(&sandbox, &client, "ConnectionRefusedError\n")
                 .await;
         }
     }
