@@ -1,7 +1,7 @@
 //! What every confined program begins with.
 
-/// `t` makes a try and prints the name of the error, or `through`. `call` makes a system call by its names on both
-/// architectures. Where things are, the environment says.
+/// `t` makes a try and prints the name of the error, or `through`; a socket that reached nobody but itself tries again.
+/// `call` makes a system call by its names on both architectures. Where things are, the environment says.
 pub(crate) const PRELUDE: &str = r#"
 import ctypes, errno, os, platform, signal, socket, subprocess, sys, time
 E = os.environ
@@ -10,8 +10,14 @@ X86 = platform.machine() == "x86_64"
 libc = ctypes.CDLL(None, use_errno=True)
 def say(text): print(text, flush=True)
 def error_name(number): return errno.errorcode.get(number, str(number))
+def reached_itself(result): # The kernel may give a socket the very port that it calls.
+    if not isinstance(result, socket.socket) or result.family not in (socket.AF_INET, socket.AF_INET6): return False
+    try: return result.getsockname() == result.getpeername()
+    except OSError: return False
 def t(attempt):
-    try: result = attempt()
+    try:
+        result = attempt()
+        while reached_itself(result): result = attempt()
     except OSError as error: result = error_name(error.errno) if error.errno else "EACCES"
     except subprocess.CalledProcessError as error: result = "EACCES"
     say(result if isinstance(result, str) else "through")

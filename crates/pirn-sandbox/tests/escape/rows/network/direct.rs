@@ -84,13 +84,17 @@ P = int(E["PORT"])
 t(lambda: socket.create_connection(("127.0.0.1", P), 5))
 t(lambda: socket.create_connection(("::1", P), 5))
 def connect(family, address):
-    with socket.socket(family, socket.SOCK_STREAM) as s: s.connect(address)
+    s = socket.socket(family, socket.SOCK_STREAM)
+    s.connect(address)
+    return s
 t(lambda: connect(socket.AF_INET6, ("::ffff:127.0.0.1", P)))
 t(lambda: connect(socket.AF_INET, ("0.0.0.0", P)))
 t(lambda: connect(socket.AF_INET6, ("::", P)))
 t(lambda: connect(socket.AF_INET, ("127.8.8.8", P)))
 def fast_open():
-    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as s: s.sendto(b"x", 0x20000000, ("127.0.0.1", P))
+    s = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    s.sendto(b"x", 0x20000000, ("127.0.0.1", P))
+    return s
 t(fast_open)
 "#,
             prepare: listener,
