@@ -1,7 +1,8 @@
-//! Replaces files as a whole: a reader, and a process that comes after a crash, finds the old content or the new.
+//! Replaces files as a whole: a reader, and a process that comes after a crash, finds the old content or the new. Locks
+//! between processes go with it.
 //!
 //! [`replace`] is all that most callers need. Who has to decide in the last moment makes a [`Draft`] and publishes it or drops
-//! it. Locks, and reading the old content, are the caller's.
+//! it. Who changes what is there takes a [`FileLock`] first, reads, and replaces.
 //!
 //! On Linux the new content starts as a file without a name, so a process that is killed while writing leaves nothing behind.
 //! Giving it a name over an existing one takes two steps, a temporary name and a rename, and only a kill between the two leaves
@@ -19,7 +20,9 @@
 //! ```
 
 mod draft;
+mod lock;
 mod target;
 
 pub use draft::{Access, Draft, replace};
+pub use lock::FileLock;
 pub use target::real_target;

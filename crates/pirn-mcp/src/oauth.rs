@@ -28,7 +28,6 @@ mod fetch;
 mod guard;
 mod interaction;
 mod listener;
-mod lock;
 mod login;
 mod logout;
 mod metadata;

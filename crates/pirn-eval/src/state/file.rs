@@ -1,12 +1,12 @@
 //! State in a file.
 
 use std::ffi::OsString;
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use pirn_file::{Access, real_target};
+use pirn_file::{Access, FileLock, real_target};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -22,8 +22,6 @@ const VERSION: u64 = 1;
 const FILE_BYTES_MAX: u64 = 2 * TOTAL_BYTES_MAX as u64;
 /// How long another process may hold the lock. It is held for one change, a matter of milliseconds.
 const LOCK_WAIT: Duration = Duration::from_secs(10);
-/// How often the lock is tried meanwhile.
-const LOCK_RETRY: Duration = Duration::from_millis(5);
 
 /// Keeps the states of a set of branches in one file that only its owner can read. A commit replaces the file as a whole: a
 /// reader, and a process that is killed in between, finds the old states or the new. A file of another program, a damaged one
@@ -192,34 +190,11 @@ fn open_without_waiting(path: &Path) -> io::Result<File> {
 }
 
 /// Takes the lock: a file beside the other, which is replaced and so cannot hold it.
-fn lock(path: &Path) -> Result<File, String> {
+fn lock(path: &Path) -> Result<FileLock, String> {
     let mut name = OsString::from(".");
     name.push(path.file_name().unwrap_or_default());
     name.push(".lock");
-    let file = private_file(&path.with_file_name(name)).map_err(|error| error.to_string())?;
-    let deadline = Instant::now() + LOCK_WAIT;
-    loop {
-        match file.try_lock() {
-            Ok(()) => return Ok(file),
-            Err(TryLockError::WouldBlock) if Instant::now() < deadline => {
-                std::thread::sleep(LOCK_RETRY); // sleeps: another process holds the lock, and a wait with a limit is not offered
-            }
-            Err(TryLockError::WouldBlock) => {
-                return Err("another process holds its lock".to_owned());
-            }
-            Err(TryLockError::Error(error)) => return Err(format!("it cannot be locked: {error}")),
-        }
-    }
-}
-
-fn private_file(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(false);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt as _;
-        let flags = rustix::fs::OFlags::NOFOLLOW.bits().cast_signed();
-        options.mode(0o600).custom_flags(flags);
-    }
-    options.open(path)
+    FileLock::acquire(&path.with_file_name(name), LOCK_WAIT)
+        .map_err(|error| format!("it cannot be locked: {error}"))?
+        .ok_or_else(|| "another process holds its lock".to_owned())
 }

@@ -6,10 +6,11 @@
 
 use std::time::{Duration, Instant};
 
+use pirn_file::FileLock;
+
 use super::account::Account;
 use super::client;
 use super::discovery::discover;
-use super::lock::FileLock;
 use super::metadata::{Discovery, is_same_issuer};
 use super::store::{Entry, Tokens};
 use super::token::{self, Client, TokenFailure};

@@ -9,11 +9,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use pirn_file::Access;
+use pirn_file::{Access, FileLock};
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
-
-use super::lock::FileLock;
 
 mod entry;
 
@@ -21,8 +19,6 @@ pub(super) use entry::{ClientInformation, Entry, Tokens};
 
 /// How long a change waits for others' changes, which take milliseconds.
 const CHANGE_LOCK_TIMEOUT: Duration = Duration::from_secs(5);
-/// How often it looks.
-const CHANGE_LOCK_POLL: Duration = Duration::from_millis(10);
 /// More than thousands of servers need; a larger file is none of ours.
 const FILE_BYTES_MAX: u64 = 16 * 1024 * 1024;
 
@@ -143,12 +139,8 @@ impl Store {
             create_folder(folder)
                 .map_err(|error| self.failure("its folder cannot be made", error))?;
         }
-        let lock = FileLock::acquire_blocking(
-            &self.beside(".lock"),
-            CHANGE_LOCK_TIMEOUT,
-            CHANGE_LOCK_POLL,
-        )
-        .map_err(|error| self.failure("it cannot be locked", error))?;
+        let lock = FileLock::acquire(&self.beside(".lock"), CHANGE_LOCK_TIMEOUT)
+            .map_err(|error| self.failure("it cannot be locked", error))?;
         let Some(_lock) = lock else {
             return Err(self.unusable("another process keeps it locked".to_owned()));
         };

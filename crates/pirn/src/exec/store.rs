@@ -1,14 +1,14 @@
 //! The file behind `store()` and `load()`: read at the start, merged and replaced after success.
 
 use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::Context as _;
 use pirn_codemode::{STORE_TOTAL_CHARACTERS_MAX, ScriptStore, StoreCommit};
-use pirn_file::{Access, real_target};
+use pirn_file::{Access, FileLock, real_target};
 use pirn_vm::{JsonText, StoreWrite};
 use serde_json::value::RawValue;
 
@@ -20,8 +20,6 @@ const VERSION: u64 = 1;
 const FILE_BYTES_MAX: u64 = 16 << 20;
 /// How long another process may hold the lock. It is held for one merge, a matter of milliseconds.
 const LOCK_WAIT: Duration = Duration::from_secs(30);
-/// How often the lock is tried meanwhile.
-const LOCK_RETRY: Duration = Duration::from_millis(5);
 
 type Values = BTreeMap<String, JsonText>;
 
@@ -31,8 +29,8 @@ pub(super) struct StoreFile {
     path: PathBuf,
     /// The path as the user wrote it.
     shown: String,
-    /// Held while the file is changed. A file of its own, since the store's file is replaced.
-    lock: File,
+    /// Locked while the file is changed.
+    lock: PathBuf,
     values: Values,
 }
 
@@ -54,7 +52,9 @@ impl StoreFile {
             Failure::usage_because(error, format!("the store {shown} cannot be used"))
                 .hint("repair the file or move it away; it was not changed")
         })?;
-        let lock = open_lock(&path).map_err(|error| {
+        let lock = lock_of(&path);
+        // Not to be kept: whether it can be had at all is better known before the script runs.
+        FileLock::try_acquire(&lock).map_err(|error| {
             Failure::usage_because(error, format!("the store {shown} cannot be kept"))
                 .hint("its folder must exist and be writable; a lock file lies beside the store")
         })?;
@@ -97,7 +97,9 @@ impl StoreFile {
     }
 
     fn merge(&self, writes: &[StoreWrite]) -> anyhow::Result<StoreCommit> {
-        self.lock_exclusively()?;
+        let _lock = FileLock::acquire(&self.lock, LOCK_WAIT)
+            .context("it cannot be locked")?
+            .context("another process holds its lock")?;
         let contents = read(&self.path)?;
         let store = ScriptStore::new(contents.values.clone());
         let mut commit = store.commit(&store.snapshot(), writes);
@@ -113,35 +115,15 @@ impl StoreFile {
                 rest: contents.rest,
             },
         )?;
-        self.lock.unlock().context("the lock cannot be released")?;
         Ok(commit)
-    }
-
-    fn lock_exclusively(&self) -> anyhow::Result<()> {
-        let deadline = Instant::now() + LOCK_WAIT;
-        loop {
-            match self.lock.try_lock() {
-                Ok(()) => return Ok(()),
-                Err(TryLockError::WouldBlock) if Instant::now() < deadline => {
-                    std::thread::sleep(LOCK_RETRY);
-                }
-                Err(TryLockError::WouldBlock) => anyhow::bail!("another process holds its lock"),
-                Err(TryLockError::Error(error)) => {
-                    return Err(error).context("it cannot be locked");
-                }
-            }
-        }
     }
 }
 
-fn open_lock(path: &Path) -> io::Result<File> {
+/// The file that is locked for another one.
+fn lock_of(path: &Path) -> PathBuf {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(".lock");
-    let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(false);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path.with_file_name(name))
+    path.with_file_name(name)
 }
 
 fn read(path: &Path) -> anyhow::Result<Contents> {

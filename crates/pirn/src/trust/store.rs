@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use pirn_file::Access;
+use pirn_file::{Access, FileLock};
 
 use super::Trust;
 
@@ -15,10 +15,8 @@ use super::Trust;
 const FILE_NAME: &str = "trust.json";
 /// The file that is locked while decisions change: their own is replaced, so a lock on it would hold nothing.
 const LOCK_NAME: &str = "trust.json.lock";
-/// How often the lock is tried. It is held for one small write.
-const LOCK_TRIES: usize = 10;
-/// The pause between two tries.
-const LOCK_PAUSE: Duration = Duration::from_millis(20);
+/// How long another process may hold the lock. It is held for one small write.
+const LOCK_WAIT: Duration = Duration::from_millis(200);
 /// Bytes of the file; thousands of decisions fit.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 
@@ -139,30 +137,14 @@ fn create_private(folder: &Path) -> io::Result<()> {
     builder.create(folder)
 }
 
-/// Held until the returned file is closed.
-fn lock(path: &Path) -> Result<File, StoreError> {
-    let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(false);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let file = options
-        .open(path)
-        .map_err(|error| StoreError::io(path, "cannot be opened", error))?;
-    for left in (0..LOCK_TRIES).rev() {
-        match file.try_lock() {
-            Ok(()) => return Ok(file),
-            Err(TryLockError::WouldBlock) if left > 0 => std::thread::sleep(LOCK_PAUSE),
-            Err(TryLockError::WouldBlock) => {}
-            Err(TryLockError::Error(error)) => {
-                return Err(StoreError::io(path, "cannot be locked", error));
-            }
-        }
-    }
-    Err(StoreError {
-        path: path.to_owned(),
-        problem: "is held by another process; try again".to_owned(),
-        source: None,
-    })
+fn lock(path: &Path) -> Result<FileLock, StoreError> {
+    FileLock::acquire(path, LOCK_WAIT)
+        .map_err(|error| StoreError::io(path, "cannot be locked", error))?
+        .ok_or_else(|| StoreError {
+            path: path.to_owned(),
+            problem: "is held by another process; try again".to_owned(),
+            source: None,
+        })
 }
 
 fn read(path: &Path) -> Result<Decisions, StoreError> {

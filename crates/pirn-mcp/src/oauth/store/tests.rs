@@ -6,7 +6,6 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::{ClientInformation, Entry, Key, Store, Tokens};
-use crate::oauth::lock::FileLock;
 use crate::secret::Secret;
 
 fn place() -> (TempDir, PathBuf) {
@@ -183,23 +182,6 @@ async fn changes_at_once_are_all_kept() {
         change.await.unwrap();
     }
     assert_eq!(written(&path).as_object().unwrap().len(), 8);
-}
-
-#[tokio::test]
-async fn locks_exclude_each_other_and_end_with_their_owner() {
-    let (_folder, path) = place();
-    let store = Store::new(path);
-    let lock = store.refresh_lock(&key()).await.unwrap();
-    let other = store
-        .refresh_lock(&Key::new("other", "https://h/"))
-        .await
-        .unwrap();
-    let held = FileLock::try_acquire(&lock).unwrap();
-    assert!(held.is_some());
-    assert!(FileLock::try_acquire(&lock).unwrap().is_none());
-    assert!(FileLock::try_acquire(&other).unwrap().is_some());
-    drop(held);
-    assert!(FileLock::try_acquire(&lock).unwrap().is_some());
 }
 
 #[test]
