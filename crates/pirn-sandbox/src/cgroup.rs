@@ -6,9 +6,11 @@
 
 mod base;
 
+use std::fs::File;
 use std::io;
 use std::io::Read as _;
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -23,6 +25,9 @@ const PREFIX: &str = "pirn-";
 const NAMES_MAX: u32 = 64;
 /// The longest file of a cgroup that is read.
 const FILE_BYTES_MAX: u64 = 64 * 1024;
+
+/// Room for a file with a line `oom_kill N`: it has some six short lines.
+pub(crate) const EVENTS_BYTES_MAX: usize = 512;
 
 /// What can be bounded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,7 +86,7 @@ pub(crate) struct Group {
     /// Folders to remove when all its processes are gone. Removing fails for moments after the last one's end.
     pub(crate) folders: Vec<PathBuf>,
     /// A file with a line `oom_kill N`, where memory is bounded.
-    pub(crate) events: Option<OwnedFd>,
+    pub(crate) events: Option<File>,
     /// What is bounded.
     pub(crate) layers: Vec<Layer>,
 }
@@ -140,7 +145,7 @@ impl Cgroups {
                 Some(_) | None => {
                     let folder = create(&base.folder)?;
                     group.folders.push(folder.clone());
-                    let join = std::fs::File::options()
+                    let join = File::options()
                         .write(true)
                         .open(folder.join("cgroup.procs"))?;
                     group.join.push(join.into());
@@ -153,7 +158,7 @@ impl Cgroups {
                     Version::One => "memory.oom_control",
                     Version::Two => "memory.events",
                 };
-                group.events = Some(std::fs::File::open(folder.join(name))?.into());
+                group.events = Some(File::open(folder.join(name))?);
             }
             group.layers.push(controller.layer());
         }
@@ -169,6 +174,22 @@ impl Cgroups {
             sweep(base, |process| Path::new("/proc").join(process).exists());
         }
     }
+}
+
+/// How many processes the kernel has killed in a group for its bound on memory, from the group's [`Group::events`]. `None` when
+/// the group is gone.
+pub(crate) fn memory_kills(events: &File) -> Option<u64> {
+    let mut text = [0; EVENTS_BYTES_MAX];
+    let count = events.read_at(&mut text, 0).ok()?;
+    counted_kills(text.get(..count)?)
+}
+
+/// The number in the line `oom_kill N`. Allocates nothing: it is also called where that is not allowed.
+pub(crate) fn counted_kills(events: &[u8]) -> Option<u64> {
+    let number = events
+        .split(|byte| *byte == b'\n')
+        .find_map(|line| line.strip_prefix(b"oom_kill "))?;
+    str::from_utf8(number).ok()?.parse().ok()
 }
 
 /// Removes groups without processes, once; says whether none is left.
@@ -257,7 +278,7 @@ fn ignore_missing(result: io::Result<()>) -> io::Result<()> {
 
 fn read_file(path: &Path) -> io::Result<String> {
     let mut text = String::new();
-    std::fs::File::open(path)?
+    File::open(path)?
         .take(FILE_BYTES_MAX)
         .read_to_string(&mut text)?;
     Ok(text)

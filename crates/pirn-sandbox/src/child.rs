@@ -87,6 +87,13 @@ impl Child {
         self.keeper.state().out_of_memory
     }
 
+    /// How many processes of the child the kernel has killed so far because all together used more memory than
+    /// [`crate::Limits::memory_bytes`]. `None` where the report has no [`crate::Layer::CgroupMemory`], and when all are gone:
+    /// then [`Self::was_out_of_memory`] knows more.
+    pub fn memory_kills(&self) -> Option<u64> {
+        self.keeper.memory_kills()
+    }
+
     /// Interrupts the program itself, as Ctrl-C would; its descendants get no signal. Does nothing once it has ended.
     pub fn interrupt(&self) {
         self.keeper.request(Request::Interrupt);

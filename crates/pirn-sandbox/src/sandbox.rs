@@ -184,6 +184,19 @@ impl Sandbox {
         })
     }
 
+    /// Says that `who`, such as `the command`, was killed for its memory, and what to do; see [`crate::Child::was_out_of_memory`].
+    pub fn explain_out_of_memory(&self, who: &str) -> String {
+        let bound = self
+            .policy()
+            .limits
+            .memory_bytes
+            .map(|bytes| format!(" of {} MiB", bytes >> 20))
+            .unwrap_or_default();
+        format!(
+            "Sandbox: {who} was killed because it used more memory than its bound{bound}; the setting sandbox.memoryMb raises it."
+        )
+    }
+
     #[cfg(any(target_os = "linux", target_os = "macos"))]
     pub(crate) fn confined(&self) -> Option<&Confined> {
         self.prepared().confined.as_ref()

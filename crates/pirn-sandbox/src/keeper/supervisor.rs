@@ -5,12 +5,14 @@ use std::io::{self, Write as _};
 use std::net::Shutdown;
 use std::os::fd::{AsRawFd as _, RawFd};
 use std::os::unix::net::UnixStream;
+use std::sync::Arc;
 
 use tokio::io::AsyncReadExt as _;
 use tokio::process::ChildStdin;
 use tokio::sync::watch;
 
 use super::{Request, Start, StartError, State};
+use crate::cgroup;
 use crate::sandbox::{Sandbox, explain_failure};
 use crate::status::ExitStatus;
 use crate::sys::{self, Launch, MESSAGE_BYTES, Message, Purpose, SupervisorOrder};
@@ -22,6 +24,8 @@ pub(crate) struct Keeper {
     /// lost. The few bytes of all orders always fit the socket's buffer.
     lifeline: UnixStream,
     state: watch::Receiver<State>,
+    /// A file with a line `oom_kill N`, where memory is bounded.
+    memory_events: Option<Arc<File>>,
 }
 
 impl Keeper {
@@ -53,6 +57,10 @@ impl Keeper {
             },
         };
         let steps = launch.mounts();
+        let memory_events = launch
+            .confinement
+            .as_ref()
+            .and_then(|confinement| confinement.cgroups.events.clone());
         let lifeline = sys::attach_supervisor(&mut command, launch)?;
         let reports = tokio::net::UnixStream::from_std(lifeline.try_clone()?)?;
         let started = command.spawn();
@@ -89,11 +97,20 @@ impl Keeper {
             // Its folders are there for as long as somebody uses them.
             drop::<Option<Sandbox>>(sandbox);
         });
-        Ok((Self { lifeline, state }, stdin))
+        let keeper = Self {
+            lifeline,
+            state,
+            memory_events,
+        };
+        Ok((keeper, stdin))
     }
 
     pub(crate) fn state(&self) -> State {
         *self.state.borrow()
+    }
+
+    pub(crate) fn memory_kills(&self) -> Option<u64> {
+        cgroup::memory_kills(self.memory_events.as_ref()?)
     }
 
     pub(crate) fn request(&self, request: Request) {

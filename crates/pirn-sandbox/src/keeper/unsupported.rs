@@ -13,6 +13,10 @@ impl Keeper {
         match self.0 {}
     }
 
+    pub(crate) fn memory_kills(&self) -> Option<u64> {
+        match self.0 {}
+    }
+
     pub(crate) fn request(&self, _request: Request) {
         match self.0 {}
     }

@@ -1,6 +1,7 @@
 //! What a child needs between fork and exec, made ready before the fork.
 
 use std::ffi::{CStr, CString};
+use std::fs::File;
 use std::os::fd::{OwnedFd, RawFd};
 use std::sync::Arc;
 
@@ -79,7 +80,7 @@ pub(crate) struct Cgroups {
     /// Folders to remove when all processes are gone.
     pub(crate) remove: Vec<CString>,
     /// A file with a line `oom_kill N`.
-    pub(crate) events: Option<OwnedFd>,
+    pub(crate) events: Option<Arc<File>>,
 }
 
 /// The namespaces of a child.

@@ -23,6 +23,7 @@ use super::descriptors::{Closing, close_from, lift};
 use super::errno;
 use super::message::{self, Message, Report};
 use super::start::default_child_signal;
+use crate::cgroup::{EVENTS_BYTES_MAX, counted_kills};
 
 /// What Pirn can tell the supervisor; each is one byte on the lifeline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -283,19 +284,13 @@ pub(super) fn remove_cgroups(folders: &[CString]) {
 
 /// Whether the kernel has killed a process of the cgroup: its counter is not zero.
 fn was_out_of_memory() -> bool {
-    const NAME: &[u8] = b"oom_kill ";
-    let mut text = [0_u8; 512];
+    let mut text = [0_u8; EVENTS_BYTES_MAX];
     // SAFETY: reads at most the buffer's length.
     let count = unsafe { libc::pread(MEMORY_EVENTS_FD, text.as_mut_ptr().cast(), text.len(), 0) };
-    let Some(text) = usize::try_from(count)
+    usize::try_from(count)
         .ok()
-        .and_then(|count| text.get(..count))
-    else {
-        return false;
-    };
-    text.split(|byte| *byte == b'\n')
-        .filter_map(|line| line.strip_prefix(NAME))
-        .any(|number| number.iter().any(|digit| (b'1'..=b'9').contains(digit)))
+        .and_then(|count| counted_kills(text.get(..count)?))
+        .is_some_and(|kills| kills > 0)
 }
 
 /// Signals a child of the supervisor and its group, unless that is the supervisor's own. The child is not yet reaped, so

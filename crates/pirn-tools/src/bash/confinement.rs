@@ -2,9 +2,7 @@
 
 use std::path::Path;
 
-use pirn_sandbox::{
-    Child, Command, ExitStatus, Network, NetworkProxy, Profile, Sandbox, SandboxPolicy,
-};
+use pirn_sandbox::{Child, Command, ExitStatus, Network, NetworkProxy, Profile, Sandbox};
 use serde_json::{Value, json};
 
 use crate::options::ToolsOptions;
@@ -57,7 +55,7 @@ impl<'a> Confinement<'a> {
         };
         let mut explanations = Vec::new();
         if child.was_out_of_memory() {
-            explanations.push(out_of_memory(sandbox.policy()));
+            explanations.push(sandbox.explain_out_of_memory("the command"));
         }
         let status = match end {
             End::Exited(status) => Some(*status),
@@ -105,18 +103,6 @@ fn proxy_of(sandbox: Option<&Sandbox>) -> Option<&NetworkProxy> {
         Network::AllowList(proxy) => Some(proxy),
         Network::Off | Network::On => None,
     }
-}
-
-fn out_of_memory(policy: &SandboxPolicy) -> String {
-    let bound = policy
-        .limits
-        .memory_bytes
-        .map(|bytes| format!(" of {} MiB", bytes >> 20))
-        .unwrap_or_default();
-    format!(
-        "Sandbox: the command was killed because it used more memory than its bound{bound}; the setting sandbox.memoryMb raises \
-         it."
-    )
 }
 
 /// The report without its sentences, which stand in front of every run where they matter.

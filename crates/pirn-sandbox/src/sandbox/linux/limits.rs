@@ -3,6 +3,7 @@
 use std::ffi::CString;
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
+use std::sync::Arc;
 
 use super::super::plan::Proc;
 use super::Confined;
@@ -80,7 +81,7 @@ pub(super) fn cgroups(limits: &Limits) -> io::Result<Cgroups> {
     Ok(Cgroups {
         join: group.join,
         remove,
-        events: group.events,
+        events: group.events.map(Arc::new),
     })
 }
 

@@ -6,6 +6,7 @@ use pirn_sandbox::{
     ErrorKind, Layer, Level, LevelChoice, Network, NetworkOptions, NetworkProxy, NetworkRules,
     Profile, Sandbox, levels_here,
 };
+use tokio::io::{AsyncBufReadExt as _, BufReader};
 
 use super::{Place, also_as_ordinary_user, levels, levels_with_namespaces};
 use crate::support::{run, shell};
@@ -96,6 +97,13 @@ async fn counts_memory_and_processes() {
         let child = place.shell(&sandbox, "true").spawn().unwrap();
         assert!(child.wait().await.is_success(), "{level:?}");
         assert!(!child.was_out_of_memory());
+        let survivor = format!("{bomb} || echo over; exec sleep 1000");
+        let mut child = place.shell(&sandbox, &survivor).spawn().unwrap();
+        let mut lines = BufReader::new(child.take_output().unwrap()).lines();
+        while lines.next_line().await.unwrap().as_deref() != Some("over") {}
+        let counted = has(Layer::CgroupMemory).then_some(1);
+        assert_eq!(child.memory_kills(), counted, "{level:?}");
+        child.kill_all().await;
         if has(Layer::CgroupProcesses) {
             let forks = "import os\nfor n in range(200):\n  try: p = os.fork()\n  except OSError: print(n < 60, flush=True); os.killpg(0, 9)\n  if p == 0: import time; time.sleep(100)";
             let (_, text) = place.run(&sandbox, &format!("python3 -c '{forks}'")).await;
