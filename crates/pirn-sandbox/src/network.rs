@@ -104,6 +104,13 @@ impl NetworkProxy {
     }
 }
 
+/// For another proxy with the same rules, whose children another process owns: what was answered here counts there too.
+impl NetworkAsker for NetworkProxy {
+    fn ask<'a>(&'a self, host: &'a str, port: u16) -> NetworkFuture<'a, NetworkAnswer> {
+        Box::pin(self.gate.answer(host, port))
+    }
+}
+
 /// Accepts connections for ever. Dropping it ends them.
 async fn accept_all(listener: TcpListener, gate: Arc<Gate>) {
     let room = Arc::new(Semaphore::new(gate.options.connections_max));

@@ -4,13 +4,15 @@ use std::collections::HashMap;
 use std::fmt::Debug;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use serde::{Deserialize, Serialize};
 use tokio::sync::OnceCell;
 
 use super::host::Host;
 use super::uplink::NetworkFuture;
 
 /// What somebody says about a host at a port.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum NetworkAnswer {
     /// Yes, for the requests that wait for this answer.
     Once,
@@ -20,6 +22,8 @@ pub enum NetworkAnswer {
     Always,
     /// No, as long as this proxy lives or until a rule allows it.
     Deny,
+    /// Nobody answered, so no for now; whoever tries again is asked about again.
+    Unanswered,
 }
 
 /// Somebody who can be asked about hosts that no rule decides.

@@ -5,7 +5,7 @@ use std::fmt;
 use std::net::IpAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 
 use super::addresses::AddressKind;
 use super::host::Host;
@@ -15,7 +15,7 @@ use super::rules::HostRule;
 const DECISIONS_KEPT: usize = 1_000;
 
 /// Whether a host was let through.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum NetworkVerdict {
     /// It may be reached.

@@ -187,6 +187,20 @@ impl Gate {
                 }
                 Err(NetworkReason::DeniedByAnswer)
             }
+            NetworkAnswer::Unanswered => Err(NetworkReason::NoRule),
+        }
+    }
+
+    /// Answers a proxy that has children of its own but the same rules: as for a child of ours, but without a connection.
+    pub(crate) async fn answer(&self, host: &str, port: u16) -> NetworkAnswer {
+        let Ok(host) = Host::parse(host) else {
+            return NetworkAnswer::Deny;
+        };
+        match self.admit(&host, port).await {
+            // What counts for longer is kept here, and asked for each time.
+            Ok(_) => NetworkAnswer::Once,
+            Err(NetworkReason::NoRule) => NetworkAnswer::Unanswered,
+            Err(_) => NetworkAnswer::Deny,
         }
     }
 

@@ -86,6 +86,7 @@ async fn answers_hold_as_long_as_they_say() {
         (NetworkAnswer::Session, ["204", "204"], 1, &[]),
         (NetworkAnswer::Always, ["204", "204"], 1, &["a.net:80"]),
         (NetworkAnswer::Deny, ["403", "403"], 1, &[]),
+        (NetworkAnswer::Unanswered, ["403", "403"], 2, &[]),
     ] {
         let asked = ask(answer, 10, LONG).await;
         for wanted in statuses {
@@ -180,4 +181,33 @@ async fn a_question_is_withdrawn_when_the_child_is_gone() {
     })
     .await;
     assert_eq!(stage.map.connected(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_proxy_answers_another_one() {
+    for (answer, answers, questions) in [
+        (NetworkAnswer::Once, [NetworkAnswer::Once; 2], 2),
+        (NetworkAnswer::Session, [NetworkAnswer::Once; 2], 1),
+        (NetworkAnswer::Always, [NetworkAnswer::Once; 2], 1),
+        (NetworkAnswer::Deny, [NetworkAnswer::Deny; 2], 1),
+        (NetworkAnswer::Unanswered, [NetworkAnswer::Unanswered; 2], 2),
+    ] {
+        let asked = ask(answer, 10, LONG).await;
+        let proxy = &asked.stage.proxy;
+        for wanted in answers {
+            assert_eq!(proxy.ask("A.net.", 80).await, wanted, "{answer:?}");
+        }
+        let heard = asked.somebody.asked.lock().unwrap().clone();
+        assert_eq!(heard, vec!["a.net:80"; questions], "{answer:?}");
+        for refused in ["never.net", "127.0.0.1", "no host"] {
+            assert_eq!(
+                proxy.ask(refused, 80).await,
+                NetworkAnswer::Deny,
+                "{refused}"
+            );
+        }
+        proxy.allow("b.net:80".parse().unwrap());
+        assert_eq!(proxy.ask("b.net", 80).await, NetworkAnswer::Once);
+        assert_eq!(asked.stage.map.connected(), Vec::<String>::new());
+    }
 }
