@@ -5,6 +5,8 @@
 #[cfg(unix)]
 mod active;
 #[cfg(unix)]
+mod asker;
+#[cfg(unix)]
 mod event;
 #[cfg(unix)]
 mod outlet;

@@ -5,6 +5,7 @@ mod judge;
 mod lane;
 mod link;
 mod progress;
+mod questions;
 mod registry;
 mod report;
 mod run;

@@ -47,7 +47,9 @@ pub use limits::{
 pub use options::{
     BrokerProgram, KernelOptions, PythonEngine, WorkerConfinement, WorkerNetwork, WorkerPrograms,
 };
-pub use outcome::{CallReceipt, Display, EvalErrorKind, EvalFailure, EvalOutcome, KernelState};
+pub use outcome::{
+    CallReceipt, Display, EvalErrorKind, EvalFailure, EvalOutcome, HostDecision, KernelState,
+};
 pub use output::{EvalReport, value_text};
 pub use request::{
     Capability, CapabilityCaller, CapabilityFailure, EvalRequest, EvalUpdate, Language, Updates,

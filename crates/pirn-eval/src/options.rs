@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pirn_sandbox::{
-    Level, LevelChoice, Limits, NetworkRules, Profile, Readable, UNREADABLE_DEFAULT,
+    Level, LevelChoice, Limits, NetworkAsker, NetworkRules, Profile, Readable, UNREADABLE_DEFAULT,
 };
 
 use crate::limits::{OUTPUT_BYTES_DEFAULT, OUTPUT_BYTES_LEAST, OUTPUT_BYTES_MOST, TIMEOUT_MAX};
@@ -55,7 +55,7 @@ pub enum WorkerNetwork {
     /// Nothing.
     #[default]
     Off,
-    /// What these rules let through; nobody is asked about other hosts.
+    /// What these rules let through, and other hosts as [`KernelOptions::network_asker`] says.
     AllowList(NetworkRules),
     /// Everything.
     On,
@@ -68,6 +68,8 @@ pub struct WorkerConfinement {
     pub profile: Profile,
     /// What they may reach.
     pub network: WorkerNetwork,
+    /// Whether names of allowed hosts may resolve to addresses of private networks.
+    pub private_networks: bool,
     /// Further folders they may write.
     pub write_roots: Vec<PathBuf>,
     /// What they may read.
@@ -92,6 +94,7 @@ impl WorkerConfinement {
         Self {
             profile: Profile::WorkspaceWrite,
             network: WorkerNetwork::Off,
+            private_networks: false,
             write_roots: Vec::new(),
             readable: Readable::default(),
             unreadable: UNREADABLE_DEFAULT.iter().map(ToString::to_string).collect(),
@@ -128,6 +131,9 @@ pub struct KernelOptions {
     pub working_folder: PathBuf,
     /// How workers are confined.
     pub confinement: WorkerConfinement,
+    /// Who is asked about hosts that no rule of [`WorkerNetwork::AllowList`] decides; without, they are refused. The time-out of
+    /// the eval goes on meanwhile, and with the eval its questions end.
+    pub network_asker: Option<Arc<dyn NetworkAsker>>,
     /// How Python programs follow each other.
     pub python_engine: PythonEngine,
     /// What is kept of each output, in bytes; clamped to 256..=262,144.
@@ -157,6 +163,7 @@ impl KernelOptions {
             node: None,
             working_folder: working_folder.into(),
             confinement,
+            network_asker: None,
             python_engine: PythonEngine::default(),
             output_bytes_max: OUTPUT_BYTES_DEFAULT,
             timeout_max: TIMEOUT_MAX,
@@ -187,6 +194,7 @@ impl std::fmt::Debug for KernelOptions {
             .field("node", &self.node)
             .field("working_folder", &self.working_folder)
             .field("confinement", &self.confinement)
+            .field("network_asker", &self.network_asker)
             .field("python_engine", &self.python_engine)
             .finish_non_exhaustive()
     }

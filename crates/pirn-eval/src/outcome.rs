@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use pirn_sandbox::SandboxReport;
+use pirn_sandbox::{NetworkVerdict, SandboxReport};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::request::Language;
@@ -109,6 +110,19 @@ pub struct CallReceipt {
     pub ok: bool,
 }
 
+/// What the network proxy decided about one request of the program. In JSON the fields have these names.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HostDecision {
+    /// The host, by the name that the program used.
+    pub host: String,
+    /// The port; 0 where there was none to be read.
+    pub port: u16,
+    /// Whether it was let through.
+    pub verdict: NetworkVerdict,
+    /// Why, as a clause.
+    pub reason: String,
+}
+
 /// A picture that the program showed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Display {
@@ -141,6 +155,8 @@ pub struct EvalOutcome {
     pub failure: Option<EvalFailure>,
     /// Calls of the program.
     pub calls: Vec<CallReceipt>,
+    /// What the network proxy decided, in order; the last 256.
+    pub decisions: Vec<HostDecision>,
     /// What the kernel holds now.
     pub state: KernelState,
     /// Whether an earlier eval's state was there.

@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use pirn_mcp::ServerConfinement;
 use pirn_sandbox::{
-    ErrorKind, HostRule, Layer, Level, Limits, Network, NetworkMode, NetworkOptions, NetworkProxy,
-    NetworkRules, NetworkVerdict, Profile, Readable, Sandbox, SandboxPolicy, SandboxReport,
-    UNREADABLE_DEFAULT,
+    ErrorKind, HostRule, Layer, Level, Limits, Network, NetworkAsker, NetworkMode, NetworkOptions,
+    NetworkProxy, NetworkRules, NetworkVerdict, Profile, Readable, Sandbox, SandboxPolicy,
+    SandboxReport, UNREADABLE_DEFAULT,
 };
 use serde_json::{Value, json};
 
@@ -106,11 +106,18 @@ impl Confinement {
         self.sandbox.as_ref()
     }
 
-    /// From now on questions are announced there.
-    pub(crate) fn announce_at(&self, questions: Questions) {
+    /// From now on questions are announced there, as what `who` wants.
+    pub(crate) fn announce_at(&self, questions: Questions, who: &'static str) {
         if let Some(asker) = &self.asker {
-            asker.announce_at(questions);
+            asker.announce_at(questions, who);
         }
+    }
+
+    /// Decides about hosts for programs whose proxy is another process's: by the same rules, answers and questions as for
+    /// commands. `None` where nobody can be asked.
+    pub(crate) fn network_asker(&self) -> Option<Arc<dyn NetworkAsker>> {
+        self.asker.as_ref()?;
+        Some(Arc::new(self.proxy.clone()?))
     }
 
     /// All there is to say, for programs.

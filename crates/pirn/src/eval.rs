@@ -59,9 +59,11 @@ pub(crate) fn run(arguments: &EvalArguments, surroundings: &Surroundings) -> Res
     if let Some(shortcoming) = confinement.shortcoming() {
         standard::note(&shortcoming);
     }
-    let kernel = Kernel::new(kernel::options(&settings, &cwd, store, surroundings)?);
+    let mut options = kernel::options(&settings, &cwd, store, surroundings)?;
+    options.network_asker = confinement.network_asker();
+    let kernel = Kernel::new(options);
     let screen = Screen::start(answering.screen_options(surroundings))?;
-    confinement.announce_at(screen.questions());
+    confinement.announce_at(screen.questions(), "The program");
     let work = Work {
         arguments,
         answering: &answering,

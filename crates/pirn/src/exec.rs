@@ -105,7 +105,7 @@ pub(crate) fn run(arguments: ExecArguments, surroundings: &Surroundings) -> Resu
     if let Some(servers) = &servers {
         servers.announce_at(screen.questions());
     }
-    confinement.announce_at(screen.questions());
+    confinement.announce_at(screen.questions(), "A command");
     let result = runtime.block_on(async {
         let result = plan.run_script(&engine, &registry, abort, &screen).await;
         if let Some(servers) = &servers {

@@ -33,6 +33,14 @@ pub(super) struct Active {
     /// When the stage is over.
     stage_ends: Option<Instant>,
     pub(super) exit: Option<WorkerExit>,
+    /// What the worker was given, where it may be given to another one: to a worker that was started ahead, until it is ready.
+    pub(super) unread: Option<Unread>,
+}
+
+/// An eval that nobody has read.
+pub(super) struct Unread {
+    pub(super) start: Start,
+    pub(super) eval_line: Vec<u8>,
 }
 
 /// Who runs the program.
@@ -99,12 +107,14 @@ impl Active {
             stage: Stage::Starting,
             stage_ends: Some(Instant::now() + WORKER_START),
             exit: None,
+            unread: None,
         }
     }
 
     /// The worker has said that it is ready, or was so before.
     pub(super) fn begin(&mut self, interpreter: String) {
         self.interpreter = Some(interpreter);
+        self.unread = None;
         if self.stage == Stage::Starting {
             self.stage = Stage::Running;
             self.stage_ends = None;
@@ -179,6 +189,7 @@ impl Active {
 
     /// Starts to stop it.
     pub(super) fn stop(&mut self, how: StopHow, zygote: Option<&Zygote>) {
+        self.unread = None;
         match (how, self.stage) {
             (_, Stage::Killed | Stage::Draining)
             | (StopHow::Interrupt, Stage::Interrupted | Stage::Terminated) => {}
@@ -259,6 +270,7 @@ impl Active {
         match self.stage {
             Stage::Running => self.stage_ends = None,
             Stage::Starting => {
+                self.unread = None;
                 self.fault = Some(Fault::Unfit(format!(
                     "The interpreter did not answer within {} s.",
                     WORKER_START.as_secs()
@@ -272,6 +284,7 @@ impl Active {
                 self.exit.get_or_insert(WorkerExit {
                     is_success: false,
                     detail: "it could not be killed in time".to_owned(),
+                    was_out_of_memory: false,
                 });
                 self.stage = Stage::Draining;
                 self.stage_ends = Some(Instant::now());
@@ -323,6 +336,7 @@ impl LineUse {
 }
 
 /// What [`crate::frame::Order::Start`] says.
+#[derive(Clone)]
 pub(super) struct Start {
     pub(super) id: String,
     pub(super) branch: String,

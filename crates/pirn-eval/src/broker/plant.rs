@@ -8,20 +8,29 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use pirn_sandbox::{
-    Child, Command, ErrorKind, ExitStatus, Layer, Network, NetworkProxy, OutputMode, Sandbox,
+    Child, Command, ErrorKind, ExitStatus, Layer, Network, NetworkAnswer, NetworkDecision,
+    NetworkProxy, OutputMode, Sandbox,
 };
 use tokio::sync::mpsc::UnboundedSender;
 
+use super::asker::KernelAsker;
 use super::event::{ProcessEvent, WorkerExit};
 use super::wires::{Source, Wires};
 use super::zygote::{Zygote, control_pair};
 use crate::frame::{EngineName, Setup, WireText};
+use crate::outcome::HostDecision;
 use crate::request::Language;
 use crate::tail::SharedTail;
+use crate::text::cut;
 use crate::worker;
 
 /// The oldest Python that runs the worker.
 const PYTHON_LEAST: (u32, u32) = (3, 9);
+
+/// Decisions of the network proxy that are told of one eval. They all go in one message.
+const DECISIONS_MAX: usize = 256;
+/// The longest host and reason in them: no name in DNS is longer, but a request may have anything in its place.
+const DECISION_TEXT_BYTES_MAX: usize = 512;
 
 /// How the workers of one broker are made.
 pub(super) struct Plant {
@@ -30,10 +39,14 @@ pub(super) struct Plant {
     program: String,
     environment: Vec<(OsString, OsString)>,
     sandbox: Sandbox,
+    /// Where there is somebody to ask.
+    asker: Option<Arc<KernelAsker>>,
     events: UnboundedSender<ProcessEvent>,
     keys: u64,
     /// The last decision of the network proxy before the present eval.
     decision_before: u64,
+    /// Whether the last eval was killed for its memory.
+    pub(super) was_out_of_memory: bool,
 }
 
 /// What fresh evals run in.
@@ -66,7 +79,13 @@ impl Plant {
     pub(super) fn new(setup: Setup, events: UnboundedSender<ProcessEvent>) -> Result<Self, String> {
         let language = Language::from_name(&setup.language)
             .ok_or_else(|| format!("There is no language {}.", setup.language))?;
-        let policy = setup.confinement.into_policy(setup.working_folder.path())?;
+        let asker = setup
+            .asks_about_hosts
+            .then(|| Arc::new(KernelAsker::new(events.clone())));
+        let policy = setup.confinement.into_policy(
+            setup.working_folder.path(),
+            asker.clone().map(|asker| asker as Arc<_>),
+        )?;
         let sandbox = Sandbox::prepare(policy).map_err(|error| error.to_string())?;
         Ok(Self {
             language,
@@ -80,14 +99,30 @@ impl Plant {
                 .map(|(WireText(name), WireText(value))| (name, value))
                 .collect(),
             sandbox,
+            asker,
             events,
             keys: 0,
             decision_before: 0,
+            was_out_of_memory: false,
         })
     }
 
     pub(super) fn sandbox(&self) -> &Sandbox {
         &self.sandbox
+    }
+
+    /// Answers a question about a host.
+    pub(super) fn answer_host(&self, number: u64, answer: NetworkAnswer) {
+        if let Some(asker) = &self.asker {
+            asker.answer(number, answer);
+        }
+    }
+
+    /// An eval is over: nobody will answer its questions any more.
+    pub(super) fn give_up_questions(&self) {
+        if let Some(asker) = &self.asker {
+            asker.give_up();
+        }
     }
 
     fn proxy(&self) -> Option<&NetworkProxy> {
@@ -100,19 +135,40 @@ impl Plant {
     /// An eval begins: what is refused from now on is refused to it.
     pub(super) fn note_start(&mut self) {
         self.decision_before = self.proxy().map_or(0, NetworkProxy::decision_cursor);
+        self.was_out_of_memory = false;
+    }
+
+    fn decided(&self) -> Vec<NetworkDecision> {
+        self.proxy()
+            .map(|proxy| proxy.decisions_since(self.decision_before))
+            .unwrap_or_default()
+    }
+
+    /// What the network proxy has decided since the eval began.
+    pub(super) fn decisions(&self) -> Vec<HostDecision> {
+        let decided = self.decided();
+        let first = decided.len().saturating_sub(DECISIONS_MAX);
+        decided
+            .into_iter()
+            .skip(first)
+            .map(|decision| HostDecision {
+                host: cut(&decision.host, DECISION_TEXT_BYTES_MAX).to_owned(),
+                port: decision.port,
+                verdict: decision.verdict,
+                reason: cut(&decision.reason.to_string(), DECISION_TEXT_BYTES_MAX).to_owned(),
+            })
+            .collect()
     }
 
     /// What the confinement refused to an eval that has failed; `text` is what it wrote in the end.
     pub(super) fn explain_denials(&self, text: &str) -> Vec<String> {
-        let decisions = self
-            .proxy()
-            .map(|proxy| proxy.decisions_since(self.decision_before))
-            .unwrap_or_default();
-        self.sandbox
-            // Its program has failed; in which way does not matter here.
-            .explain(text, ExitStatus::Code(1), &decisions)
+        let decisions = self.decided();
+        // Its program has failed; in which way does not matter here.
+        let denials = self.sandbox.explain(text, ExitStatus::Code(1), &decisions);
+        self.was_out_of_memory
+            .then(|| self.sandbox.explain_out_of_memory("the program"))
             .into_iter()
-            .map(|denial| denial.sentence)
+            .chain(denials.into_iter().map(|denial| denial.sentence))
             .collect()
     }
 
@@ -166,7 +222,7 @@ impl Plant {
             let status = watched.wait().await;
             // What it has left in the background is not of any later eval.
             watched.kill_all().await;
-            let exit = WorkerExit::of_process(status, "");
+            let exit = WorkerExit::of_child(&watched, status, "");
             // The broker may be ending.
             let _closed = events.send(ProcessEvent::ProcessGone { key, exit });
         });
@@ -237,10 +293,10 @@ impl Plant {
         if runtime != self.language.as_str() {
             return Err(Refused::Protocol(format!(
                 "the worker says it runs {:?}",
-                crate::text::cut(runtime, 64)
+                cut(runtime, 64)
             )));
         }
-        let version = crate::text::cut(version, 64);
+        let version = cut(version, 64);
         if self.language == Language::Python && python_version(version) < Some(PYTHON_LEAST) {
             let interpreter = self.interpreter.display();
             return Err(Refused::Unfit(format!(

@@ -5,6 +5,7 @@ mod starting;
 use std::io;
 use std::os::fd::OwnedFd;
 
+use pirn_sandbox::NetworkAnswer;
 use tokio::net::unix::pipe;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::time::{Instant, sleep_until};
@@ -20,6 +21,7 @@ use crate::frame::{
     Cause, Ended, EngineName, LineReader, ORIGIN_MARK, Order, Report, Setup, StopHow, encode_report,
 };
 use crate::limits::FRAME_BYTES_MAX;
+use crate::outcome::HostDecision;
 
 /// Serves until the host is gone.
 pub(super) async fn serve(stdin: OwnedFd, stdout: OwnedFd) -> io::Result<()> {
@@ -192,6 +194,12 @@ impl Service {
                 self.pool.end(branch);
                 Ok(())
             }
+            Order::AnswerHost { number, answer } => {
+                if let Ok(plant) = &self.plant {
+                    plant.answer_host(number, answer);
+                }
+                Ok(())
+            }
             Order::Explain { text } => {
                 let sentences = match &self.plant {
                     Ok(plant) => plant.explain_denials(&text),
@@ -229,17 +237,19 @@ impl Service {
     fn on_process(&mut self, event: ProcessEvent) -> Result<(), Closed> {
         match event {
             ProcessEvent::ForkEnded { id, status } => {
+                let was_out_of_memory = self.zygote.as_mut().is_some_and(Zygote::was_out_of_memory);
                 if let Some(active) = self.active.as_mut().filter(|active| active.id == id) {
-                    active.on_exit(WorkerExit::of_fork(status));
+                    active.on_exit(WorkerExit::of_fork(status, was_out_of_memory));
                 }
             }
             ProcessEvent::ZygoteGone { key, exit } => {
                 self.zygote.take_if(|zygote| zygote.key == key);
                 let runs_in_it = |active: &&mut Active| matches!(active.runner, Runner::Fork { zygote_key } if zygote_key == key);
                 if let Some(active) = self.active.as_mut().filter(runs_in_it) {
-                    let is_success = false;
-                    let detail = exit.detail;
-                    active.on_exit(WorkerExit { is_success, detail });
+                    active.on_exit(WorkerExit {
+                        is_success: false,
+                        ..exit
+                    });
                 }
             }
             ProcessEvent::ProcessGone { key, exit } => {
@@ -254,6 +264,12 @@ impl Service {
                     self.report(&Report::BranchLost { branch, reason })?;
                 }
             }
+            ProcessEvent::HostAsked { number, host, port } => match (&self.active, &self.plant) {
+                (Some(_), _) => self.report(&Report::HostAsked { number, host, port })?,
+                // Nobody follows what runs on between two evals.
+                (None, Ok(plant)) => plant.answer_host(number, NetworkAnswer::Unanswered),
+                (None, Err(_)) => {}
+            },
             ProcessEvent::BranchEnded { branch } => {
                 self.report(&Report::BranchEnded { branch })?;
             }
@@ -369,6 +385,7 @@ impl Service {
             cause: Cause::Kept,
             detail: String::new(),
             is_cut: active.output.is_cut(),
+            decisions: self.end_network(),
         });
         encode_report(&mut lines, &report);
         if let Some((branch, worker, interpreter)) = active.into_worker() {
@@ -384,6 +401,9 @@ impl Service {
         let Some(mut active) = self.active.take_if(|active| active.is_over()) else {
             return Ok(());
         };
+        if let Some(unread) = active.unread.take() {
+            return self.start_anew(unread);
+        }
         active.output.take_now(&mut active.wires);
         active.output.finish();
         let mut lines = Vec::new();
@@ -396,7 +416,11 @@ impl Service {
         let exit = active.exit.take().unwrap_or_else(|| WorkerExit {
             is_success: false,
             detail: "unknown end".to_owned(),
+            was_out_of_memory: false,
         });
+        if let Ok(plant) = &mut self.plant {
+            plant.was_out_of_memory = exit.was_out_of_memory;
+        }
         let (cause, detail) = match (active.fault.take(), &active.interpreter) {
             (Some(Fault::Unfit(problem)), _) => (Cause::NotStarted, problem),
             (None, None) => (Cause::NotStarted, self.explain(&exit, &unsent)),
@@ -408,11 +432,21 @@ impl Service {
             cause,
             detail,
             is_cut: active.output.is_cut(),
+            decisions: self.end_network(),
         });
         encode_report(&mut lines, &report);
         self.outlet.send(&lines)?;
         self.warm_up();
         Ok(())
+    }
+
+    /// The eval is over: its questions have no answer any more. Gives what the network proxy decided.
+    fn end_network(&self) -> Vec<HostDecision> {
+        let Ok(plant) = &self.plant else {
+            return Vec::new();
+        };
+        plant.give_up_questions();
+        plant.decisions()
     }
 
     /// Why a worker ended before it was ready.

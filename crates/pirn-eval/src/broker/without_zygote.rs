@@ -55,6 +55,11 @@ impl Zygote {
         None
     }
 
+    /// There is none.
+    pub(super) fn was_out_of_memory(&mut self) -> bool {
+        false
+    }
+
     /// Does nothing.
     pub(super) fn kill(&self) {}
 }

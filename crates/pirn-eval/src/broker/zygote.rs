@@ -51,6 +51,8 @@ pub(super) struct Zygote {
     pub(super) key: u64,
     child: Arc<Child>,
     control: Arc<UnixDatagram>,
+    /// How many processes of it the kernel had killed for its bound on memory when somebody last looked.
+    memory_kills: u64,
 }
 
 /// Both ends of a socket that keeps messages apart: ours does not block.
@@ -98,13 +100,14 @@ impl Zygote {
             watched.kill_all().await;
             let _closed = events.send(ProcessEvent::ZygoteGone {
                 key,
-                exit: WorkerExit::of_process(status, &tail.text()),
+                exit: WorkerExit::of_child(&watched, status, &tail.text()),
             });
         });
         Ok(Self {
             key,
             child,
             control,
+            memory_kills: 0,
         })
     }
 
@@ -148,6 +151,13 @@ impl Zygote {
     )]
     pub(super) fn child(&self) -> Option<&Arc<Child>> {
         Some(&self.child)
+    }
+
+    /// Whether the kernel has killed something in its sandbox for its bound on memory since this was asked before.
+    pub(super) fn was_out_of_memory(&mut self) -> bool {
+        let before = self.memory_kills;
+        self.memory_kills = self.child.memory_kills().unwrap_or(before);
+        self.memory_kills > before
     }
 
     /// Kills it with everything in its sandbox; [`ProcessEvent::ZygoteGone`] follows.

@@ -177,13 +177,20 @@ async fn confinement_comes_back_as_a_policy() {
         allow: vec!["*.example.com:443".parse().unwrap()],
         deny: vec!["bad.example.com".parse().unwrap()],
     });
+    confinement.private_networks = true;
     confinement.limits.cpu = Some(std::time::Duration::from_secs(5));
     let wire = serde_json::to_vec(&WireConfinement::from(&confinement)).unwrap();
     let wire: WireConfinement = serde_json::from_slice(&wire).unwrap();
-    let policy = wire.into_policy("/srv/work".into()).unwrap();
+    let policy = wire.into_policy("/srv/work".into(), None).unwrap();
     // Workers are always confined.
     assert_eq!(policy.profile, Profile::WorkspaceWrite);
-    assert!(matches!(policy.network, Network::AllowList(_)));
+    let Network::AllowList(proxy) = &policy.network else {
+        panic!("{:?}", policy.network);
+    };
+    assert_eq!(proxy.rules().allow, ["*.example.com:443".parse().unwrap()]);
+    assert_eq!(proxy.rules().deny, ["bad.example.com".parse().unwrap()]);
+    let shown = format!("{proxy:?}");
+    assert!(shown.contains("private_networks: true"), "{shown}");
     assert_eq!(policy.limits, confinement.limits);
     assert_eq!(policy.unreadable, confinement.unreadable);
     assert_eq!(policy.temp_dir, confinement.temp_dir);

@@ -2,17 +2,19 @@
 
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use pirn_sandbox::{
-    HostRule, Level, LevelChoice, Limits, Network, NetworkOptions, NetworkProxy, NetworkRules,
-    Profile, Readable, SandboxPolicy,
+    HostRule, Level, LevelChoice, Limits, Network, NetworkAnswer, NetworkAsker, NetworkOptions,
+    NetworkProxy, NetworkRules, Profile, Readable, SandboxPolicy,
 };
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
 use super::ORIGIN_MARK;
 use crate::options::{WorkerConfinement, WorkerNetwork};
+use crate::outcome::HostDecision;
 
 /// What the host tells the broker.
 #[derive(Debug, Serialize, Deserialize)]
@@ -33,6 +35,8 @@ pub(crate) enum Order {
     Release { id: String },
     /// Ends the live namespace of a branch.
     EndBranch { branch: String },
+    /// The answer to [`Report::HostAsked`].
+    AnswerHost { number: u64, answer: NetworkAnswer },
     /// Asks what the confinement refused to the last eval, which has failed and wrote this in the end.
     Explain { text: String },
 }
@@ -69,6 +73,8 @@ pub(crate) struct Setup {
     pub(crate) environment: Vec<(WireText, WireText)>,
     pub(crate) working_folder: WireText,
     pub(crate) confinement: WireConfinement,
+    /// Whether there is somebody to ask about network hosts.
+    pub(crate) asks_about_hosts: bool,
 }
 
 /// What the broker tells the host.
@@ -96,6 +102,12 @@ pub(crate) enum Report {
         stream: Stream,
         text: String,
     },
+    /// The program wants to reach a host that no rule decides; [`Order::AnswerHost`] answers, or the end of the eval.
+    HostAsked {
+        number: u64,
+        host: String,
+        port: u16,
+    },
     /// The worker broke the protocol and is being killed; [`Report::Ended`] follows.
     Fault { id: String, message: String },
     /// The eval is over: its worker is gone, or kept.
@@ -117,6 +129,8 @@ pub(crate) struct Ended {
     pub(crate) detail: String,
     /// Whether output was cut.
     pub(crate) is_cut: bool,
+    /// What its network proxy decided meanwhile.
+    pub(crate) decisions: Vec<HostDecision>,
 }
 
 /// Why an eval was over for the broker.
@@ -214,6 +228,7 @@ impl<'de> Deserialize<'de> for WireText {
 pub(crate) struct WireConfinement {
     profile: String,
     network: WireNetwork,
+    private_networks: bool,
     write_roots: Vec<WireText>,
     readable_only: Option<Vec<WireText>>,
     unreadable: Vec<String>,
@@ -262,6 +277,7 @@ impl From<&WorkerConfinement> for WireConfinement {
                 },
                 WorkerNetwork::On => WireNetwork::On,
             },
+            private_networks: confinement.private_networks,
             write_roots: texts(&confinement.write_roots),
             readable_only: match &confinement.readable {
                 Readable::Everything => None,
@@ -289,8 +305,13 @@ impl From<&WorkerConfinement> for WireConfinement {
 }
 
 impl WireConfinement {
-    /// The policy it stands for, for work in `working_folder`. Must be called inside a runtime.
-    pub(crate) fn into_policy(self, working_folder: PathBuf) -> Result<SandboxPolicy, String> {
+    /// The policy it stands for, for work in `working_folder`, with somebody to ask about network hosts. Must be called inside a
+    /// runtime.
+    pub(crate) fn into_policy(
+        self,
+        working_folder: PathBuf,
+        asker: Option<Arc<dyn NetworkAsker>>,
+    ) -> Result<SandboxPolicy, String> {
         let network = match self.network {
             WireNetwork::Off => Network::Off,
             WireNetwork::AllowList { allow, deny } => {
@@ -298,7 +319,12 @@ impl WireConfinement {
                     allow: parse_rules(&allow)?,
                     deny: parse_rules(&deny)?,
                 };
-                Network::AllowList(NetworkProxy::new(rules, NetworkOptions::default()))
+                let options = NetworkOptions {
+                    private_networks: self.private_networks,
+                    asker,
+                    ..NetworkOptions::default()
+                };
+                Network::AllowList(NetworkProxy::new(rules, options))
             }
             WireNetwork::On => Network::On,
         };

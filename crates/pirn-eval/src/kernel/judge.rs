@@ -28,6 +28,7 @@ pub(super) fn blank_outcome(language: Language) -> EvalOutcome {
         lossy: Vec::new(),
         failure: None,
         calls: Vec::new(),
+        decisions: Vec::new(),
         state: KernelState::Unchanged,
         is_kernel_reused: false,
         elapsed: std::time::Duration::ZERO,
@@ -103,6 +104,7 @@ pub(super) fn judge(
     let ended_well = match end {
         End::Ended(ended) => {
             outcome.is_cut = ended.is_cut;
+            outcome.decisions.clone_from(&ended.decisions);
             match ended.cause {
                 Cause::Finished => circumstances.engine == EngineName::Fresh && is_complete,
                 Cause::Kept => is_complete,

@@ -9,6 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::judge::{Circumstances, Verdict, judge, refused};
 use super::link::{Link, engine_of, read_own_line};
+use super::questions::Questions;
 use super::registry::{Registry, Ticket};
 use super::run::{Begin, End, LostNamespace, run};
 use super::script;
@@ -258,7 +259,8 @@ impl Worker {
             timeout: self.options.timeout(job.request.timeout),
             state,
         };
-        let (raw, calls, end, lost) = run(link, job, begin).await;
+        let questions = Questions::new(self.options.network_asker.clone());
+        let (raw, calls, end, lost) = run(link, job, begin, questions).await;
         let sandbox = link.sandbox.clone();
         let broker_end = self.after_run(&end).await;
         self.note_lost(lost);
@@ -442,7 +444,10 @@ impl Worker {
         };
         let is_programs = matches!(
             failure.kind,
-            EvalErrorKind::UserError | EvalErrorKind::WorkerExit | EvalErrorKind::Timeout
+            EvalErrorKind::UserError
+                | EvalErrorKind::WorkerExit
+                | EvalErrorKind::UnsettledCalls
+                | EvalErrorKind::Timeout
         );
         let Some(link) = self.link.as_mut().filter(|_| is_programs) else {
             return;

@@ -101,6 +101,7 @@ fn setup_of(options: &KernelOptions, language: Language) -> Setup {
             .collect(),
         working_folder: WireText::from(&options.working_folder),
         confinement: WireConfinement::from(&options.confinement),
+        asks_about_hosts: options.network_asker.is_some(),
     }
 }
 

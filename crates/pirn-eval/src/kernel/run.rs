@@ -11,6 +11,7 @@ use super::calls::Calls;
 use super::lane::Job;
 use super::link::{Link, Outgoing, read_own_line};
 use super::progress::{Progress, Step};
+use super::questions::Questions;
 use crate::frame::{
     Ended, EngineName, EvalContent, LineReader, ORIGIN_MARK, Order, Report, StopHow, Stream,
     TooLarge, parse_worker_frame, push_eval, push_finalize,
@@ -68,6 +69,7 @@ struct Run<'a> {
     begin: Begin<'a>,
     raw: Raw,
     calls: Calls,
+    questions: Questions,
     /// When the program has to be done.
     deadline: Option<Instant>,
     guard: Guard,
@@ -103,8 +105,9 @@ pub(super) async fn run(
     link: &mut Link,
     job: &Job,
     begin: Begin<'_>,
+    questions: Questions,
 ) -> (Raw, Calls, End, Vec<LostNamespace>) {
-    let mut run = Run::new(job, begin);
+    let mut run = Run::new(job, begin, questions);
     let Link {
         reader, outgoing, ..
     } = link;
@@ -135,6 +138,9 @@ pub(super) async fn run(
                 run.calls.settle(finished, outgoing.lines());
                 run.finalize_if_settled(outgoing);
             }
+            Some((number, answer)) = run.questions.next(), if run.questions.are_open() => {
+                outgoing.order(&Order::AnswerHost { number, answer });
+            }
             filled = reader.fill() => {
                 if filled.is_err() {
                     run.end = Some(End::BrokerGone);
@@ -153,7 +159,7 @@ async fn sleep_until_some(at: Option<Instant>) {
 }
 
 impl<'a> Run<'a> {
-    fn new(job: &'a Job, begin: Begin<'a>) -> Self {
+    fn new(job: &'a Job, begin: Begin<'a>, questions: Questions) -> Self {
         Self {
             raw: Raw {
                 progress: Progress::new(begin.id.to_owned()),
@@ -165,6 +171,7 @@ impl<'a> Run<'a> {
                 started: None,
             },
             calls: Calls::new(&job.request),
+            questions,
             job,
             begin,
             deadline: None,
@@ -230,6 +237,7 @@ impl<'a> Run<'a> {
             trace: None,
         });
         self.calls.cancel();
+        self.questions.close();
         let may_finish = self.raw.progress.result().is_some() && how == StopHow::Interrupt;
         if may_finish && self.begin.engine == EngineName::Persistent {
             // The program is over, so there is nothing to interrupt.
@@ -346,6 +354,7 @@ impl<'a> Run<'a> {
             Report::Output { id, stream, text } if id == self.begin.id => {
                 self.on_output(stream, text);
             }
+            Report::HostAsked { number, host, port } => self.questions.ask(number, host, port),
             Report::Fault { id, message } if id == self.begin.id => {
                 self.fault(&message, outgoing);
             }

@@ -73,6 +73,9 @@ fn ran(outcome: &EvalOutcome, is_cut: bool) -> Value {
     // A report always serialises: it is names and sentences.
     if let Some(Ok(report)) = outcome.sandbox.as_ref().map(serde_json::to_value) {
         details["sandbox"] = report;
+        if !outcome.decisions.is_empty() {
+            details["sandbox"]["decisions"] = json!(outcome.decisions);
+        }
     }
     details
 }

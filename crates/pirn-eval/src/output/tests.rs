@@ -18,6 +18,7 @@ fn outcome() -> EvalOutcome {
         lossy: Vec::new(),
         failure: None,
         calls: Vec::new(),
+        decisions: Vec::new(),
         state: KernelState::Committed,
         is_kernel_reused: false,
         elapsed: Duration::from_millis(7),

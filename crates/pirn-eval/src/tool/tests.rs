@@ -63,6 +63,7 @@ impl EvalRunner for FakeRunner {
                 lossy: Vec::new(),
                 failure: None,
                 calls: Vec::new(),
+                decisions: Vec::new(),
                 state: KernelState::Committed,
                 is_kernel_reused: false,
                 elapsed: Duration::from_millis(1),

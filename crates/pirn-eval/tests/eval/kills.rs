@@ -1,11 +1,14 @@
 //! Killing who takes part: nothing is left, and what was committed stays.
 
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use pirn_eval::{KernelState, Language, StateStore as _};
 
 use crate::host::{Host, Kind, Program};
-use crate::support::{Bench, Test, assert_failed, assert_ok, block_on, eventually, is_alive};
+use crate::support::{
+    Bench, Test, assert_failed, assert_ok, block_on, eventually, is_alive, javascript, request,
+};
 
 pub(crate) const TESTS: &[Test] = &[
     ("killing_the_host_leaves_nothing", host),
@@ -17,6 +20,7 @@ pub(crate) const TESTS: &[Test] = &[
         "killing_the_worker_fails_the_eval_and_the_next_works",
         worker,
     ),
+    ("killing_a_spare_worker_costs_no_eval", spare),
     ("dropping_the_kernel_leaves_nothing", dropped),
 ];
 
@@ -58,15 +62,23 @@ fn host() {
     }
 }
 
-/// The broker of a bench.
+/// The broker of a bench, of the language that was used first.
 pub(crate) fn find_broker(bench: &Bench) -> Option<u32> {
+    find_brokers(bench).first().copied()
+}
+
+/// The brokers of a bench, and copies of them that watch over workers.
+fn find_brokers(bench: &Bench) -> Vec<u32> {
     let folder = bench.folder.path().as_os_str().as_encoded_bytes();
     let mut processes = Vec::new();
     descendants(std::process::id(), &mut processes);
-    processes.into_iter().find(|process| {
-        std::fs::read(format!("/proc/{process}/cmdline"))
-            .is_ok_and(|line| line.split(|byte| *byte == 0).any(|part| part == folder))
-    })
+    processes.retain(|process| has_argument(*process, folder));
+    processes
+}
+
+fn has_argument(process: u32, argument: &[u8]) -> bool {
+    std::fs::read(format!("/proc/{process}/cmdline"))
+        .is_ok_and(|line| line.split(|byte| *byte == 0).any(|part| part == argument))
 }
 
 /// It may be ending by itself at the same time.
@@ -107,6 +119,38 @@ fn broker() {
         let outcome = bench.eval("finish(value=state)").await;
         assert_ok(&outcome);
         assert_eq!(outcome.value, Some(serde_json::json!({"a": 1})));
+    });
+}
+
+/// The workers that wait for a program: each has been started with the word `once`.
+fn find_spares(bench: &Bench) -> Vec<u32> {
+    let mut processes = Vec::new();
+    for broker in find_brokers(bench) {
+        descendants(broker, &mut processes);
+    }
+    processes.retain(|process| has_argument(*process, b"once"));
+    processes
+}
+
+fn spare() {
+    block_on(async {
+        let bench = Bench::scripted();
+        for (eval, times) in [(request("finish()"), 5), (javascript("return 1"), 2)] {
+            assert_ok(&bench.kernel.eval(eval.clone()).await);
+            for _time in 0..times {
+                eventually("a spare worker", || !find_spares(&bench).is_empty()).await;
+                let spares = find_spares(&bench);
+                spares.iter().copied().for_each(kill);
+                // Reaped, not only a zombie: other threads of one may still hold its descriptors.
+                eventually("its end", || {
+                    !spares
+                        .iter()
+                        .any(|process| Path::new(&format!("/proc/{process}")).exists())
+                })
+                .await;
+                assert_ok(&bench.kernel.eval(eval.clone()).await);
+            }
+        }
     });
 }
 

@@ -15,6 +15,7 @@ mod host;
 mod inventory;
 mod kills;
 mod lifecycle;
+mod network;
 mod output;
 mod programs;
 mod random_kills;
@@ -40,6 +41,7 @@ fn main() -> ExitCode {
                 ("faults", faults::TESTS),
                 ("kills", kills::TESTS),
                 ("lifecycle", lifecycle::TESTS),
+                ("network", network::TESTS),
                 ("output", output::TESTS),
                 ("programs", programs::TESTS),
                 ("random_kills", random_kills::TESTS),

@@ -11,6 +11,7 @@ pub(crate) const TESTS: &[Test] = &[
     ("python_lives_on", python_live),
     ("javascript_works", javascript_works),
     ("stuck_programs_end_at_every_level", stuck),
+    ("programs_killed_for_memory_are_told_why", memory),
 ];
 
 async fn eval_ok(kernel: &Kernel, request: EvalRequest) -> pirn_eval::EvalOutcome {
@@ -103,6 +104,35 @@ fn stuck() {
                 assert_eq!(outcome.state, KernelState::Unchanged);
                 eval_ok(&bench.kernel, crate::support::request("1")).await;
             }
+        }
+    });
+}
+
+fn memory() {
+    block_on(async {
+        for level in Level::ALL {
+            let bench = Bench::with(|options| {
+                options.confinement.level = LevelChoice::AtMost(level);
+                options.confinement.limits.memory_bytes = Some(200 << 20);
+            });
+            let report = eval_ok(&bench.kernel, request("1")).await.sandbox.unwrap();
+            let is_counted = report.layers.contains(&Layer::CgroupMemory);
+            for greedy in [
+                request("len(bytearray(800_000_000))"),
+                javascript("return new Uint8Array(800_000_000).fill(1).length"),
+            ] {
+                let language = greedy.language;
+                let outcome = bench.kernel.eval(greedy).await;
+                assert!(outcome.failure.is_some(), "{language:?} {level:?}");
+                let is_told = outcome
+                    .notes
+                    .iter()
+                    .any(|note| note.contains("200 MiB") && note.contains("sandbox.memoryMb"));
+                assert_eq!(is_told, is_counted, "{language:?} {level:?} {outcome:#?}");
+            }
+            let outcome = bench.eval("1/0").await;
+            assert_failed(&outcome, "user_error", "ZeroDivisionError");
+            assert!(outcome.notes.is_empty(), "{:?}", outcome.notes);
         }
     });
 }

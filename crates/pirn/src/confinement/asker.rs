@@ -20,7 +20,8 @@ const ALLOWED_HOSTS: &str = "sandbox.allowedHosts";
 #[derive(Debug)]
 pub(crate) struct HostAsker {
     surroundings: Surroundings,
-    desk: OnceLock<Questions>,
+    /// Where questions are announced, and who wants what they are about.
+    desk: OnceLock<(Questions, &'static str)>,
     /// Hosts that were denied: whoever tries again is not worth another question. Held while a question is open.
     denied: Mutex<BTreeSet<(String, u16)>>,
 }
@@ -35,16 +36,16 @@ impl HostAsker {
         }
     }
 
-    /// From now on questions are announced there.
-    pub(super) fn announce_at(&self, desk: Questions) {
+    /// From now on questions are announced there, as what `who` wants.
+    pub(super) fn announce_at(&self, desk: Questions, who: &'static str) {
         // The first desk stays: there is one screen.
-        let _first = self.desk.set(desk);
+        let _first = self.desk.set((desk, who));
     }
 
     async fn asked(&self, host: &str, port: u16) -> NetworkAnswer {
-        let Some(desk) = self.desk.get() else {
+        let Some((desk, who)) = self.desk.get() else {
             // Nobody could see the question.
-            return NetworkAnswer::Deny;
+            return NetworkAnswer::Unanswered;
         };
         let mut denied = self.denied.lock().await;
         let key = (host.to_owned(), port);
@@ -52,10 +53,10 @@ impl HostAsker {
             return NetworkAnswer::Deny;
         }
         let open = desk.open().await;
-        let (host, surroundings) = (host.to_owned(), self.surroundings.clone());
+        let (who, host, surroundings) = (*who, host.to_owned(), self.surroundings.clone());
         let answer = tokio::task::spawn_blocking(move || {
             let _open = open;
-            ask(&host, port, &surroundings)
+            ask(who, &host, port, &surroundings)
         })
         .await;
         match answer {
@@ -64,7 +65,7 @@ impl HostAsker {
                 NetworkAnswer::Deny
             }
             Ok(Ok(answer)) => answer,
-            Ok(Err(_)) | Err(_) => NetworkAnswer::Deny,
+            Ok(Err(_)) | Err(_) => NetworkAnswer::Unanswered,
         }
     }
 }
@@ -75,11 +76,11 @@ impl NetworkAsker for HostAsker {
     }
 }
 
-fn ask(host: &str, port: u16, surroundings: &Surroundings) -> io::Result<NetworkAnswer> {
+fn ask(who: &str, host: &str, port: u16, surroundings: &Surroundings) -> io::Result<NetworkAnswer> {
     let mut tty = Tty::open()?;
     // The reset undoes whatever was shown before.
     let prompt = format!(
-        "\u{1b}[0mA command wants to reach {}:{port}. Allow? [o]nce, [s]ession, [a]lways, [n]o: ",
+        "\u{1b}[0m{who} wants to reach {}:{port}. Allow? [o]nce, [s]ession, [a]lways, [n]o: ",
         on_one_line(host)
     );
     let answer = tty.choose(&prompt, |word| match word.to_ascii_lowercase().as_str() {

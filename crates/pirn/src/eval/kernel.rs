@@ -89,6 +89,7 @@ fn confinement(
             NetworkMode::On => WorkerNetwork::On,
             NetworkMode::AllowList => WorkerNetwork::AllowList(network_rules(&settings.sandbox)?),
         },
+        private_networks: settings.sandbox.private_networks,
         write_roots: policy.write_roots,
         readable: policy.readable,
         unreadable: policy.unreadable,

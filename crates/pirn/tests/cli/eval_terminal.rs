@@ -117,3 +117,35 @@ fn calls_inside_are_asked_about_one_by_one() {
     assert_eq!((code, stdout.as_str()), (Some(0), "0\n"), "{seen}");
     assert!(place.path().join("made").exists());
 }
+
+#[test]
+fn hosts_are_asked_about_once() {
+    let code = r#"
+import http.client, os, urllib.parse
+def fetch():
+    proxy = urllib.parse.urlparse(os.environ["HTTP_PROXY"])
+    connection = http.client.HTTPConnection(proxy.hostname, proxy.port, timeout=60)
+    connection.request("GET", "http://refused.invalid/")
+    return connection.getresponse().status == 403
+[fetch(), fetch()]
+"#;
+    let place = Place::new();
+    let eval = [
+        "eval",
+        "--yes",
+        "--network",
+        "allow-list",
+        "--python",
+        "-e",
+        code,
+    ];
+    for (answer, refused) in [("n\n", "[true,true]"), ("s\n", "[false,false]")] {
+        let mut session = Session::start(&place, &eval);
+        session.until("The program wants to reach refused.invalid:80. Allow? [o]nce, [s]ession, [a]lways, [n]o: ");
+        session.answer(answer);
+        let (code, stdout, seen) = session.end();
+        assert_eq!(code, Some(0), "{seen}");
+        assert_eq!(stdout.replace([' ', '\n'], ""), refused, "{seen}");
+        assert!(!seen.contains("wants to reach"), "{seen}");
+    }
+}

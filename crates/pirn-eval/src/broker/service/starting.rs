@@ -1,6 +1,6 @@
 //! Giving an eval to a worker, and having one ready before it is wanted.
 
-use super::super::active::{Active, Runner, Start};
+use super::super::active::{Active, Runner, Start, Unread};
 use super::super::outlet::Closed;
 use super::super::plant::{FreshMode, ProcessWorker, StartProblem};
 use super::Service;
@@ -30,10 +30,31 @@ impl Service {
             plant.note_start();
         }
         let attached = match engine {
-            EngineName::Fresh => self.attach_fresh(start),
-            EngineName::Persistent => self.attach_live(start).await?,
+            EngineName::Fresh => self.attach_fresh(start, eval_line),
+            EngineName::Persistent => self.attach_live(start, eval_line).await?,
         };
-        let mut active = match attached {
+        self.begin(id, attached)?;
+        if engine == EngineName::Fresh && self.active.is_some() {
+            self.warm_up();
+        }
+        Ok(())
+    }
+
+    /// Gives an eval to a new worker, since the one that had it has not read it.
+    pub(super) fn start_anew(&mut self, unread: Unread) -> Result<(), Closed> {
+        let Unread { start, eval_line } = unread;
+        let id = start.id.clone();
+        let attached = match &mut self.plant {
+            Ok(plant) => plant
+                .start_process(start.engine)
+                .map(|worker| give(&eval_line, by_process(start, worker))),
+            Err(refusal) => Err(StartProblem::Other(refusal.clone())),
+        };
+        self.begin(id, attached)
+    }
+
+    fn begin(&mut self, id: String, attached: Result<Active, StartProblem>) -> Result<(), Closed> {
+        let active = match attached {
             Ok(active) => active,
             Err(problem) => {
                 let (cause, detail) = match problem {
@@ -45,23 +66,19 @@ impl Service {
                     cause,
                     detail,
                     is_cut: false,
+                    decisions: Vec::new(),
                 }));
             }
         };
-        // It may read this before it has said that it is ready, which saves a way there and back.
-        let _gone = active.wires.inbox.send(eval_line);
         let is_ready = active.interpreter.is_some();
         self.active = Some(active);
         if is_ready {
             self.report_started()?;
         }
-        if engine == EngineName::Fresh {
-            self.warm_up();
-        }
         Ok(())
     }
 
-    fn attach_fresh(&mut self, start: Start) -> Result<Active, StartProblem> {
+    fn attach_fresh(&mut self, start: Start, eval_line: &[u8]) -> Result<Active, StartProblem> {
         let plant = self
             .plant
             .as_mut()
@@ -90,24 +107,39 @@ impl Service {
                     zygote_key: zygote.key,
                 };
                 self.zygote = Some(zygote);
-                Ok(Active::new(start, runner, wires))
+                Ok(give(eval_line, Active::new(start, runner, wires)))
             }
             FreshMode::Once => {
-                let worker = match self.spare.take() {
-                    Some(worker) => worker,
-                    None => plant.start_process(EngineName::Fresh)?,
-                };
-                Ok(by_process(start, worker))
+                // One that died while nothing ran has read nothing of the program either.
+                let mut spare = self.spare.take();
+                let has_it = spare
+                    .as_mut()
+                    .is_some_and(|spare| spare.wires.inbox.send(eval_line).is_ok());
+                if let Some(worker) = spare.filter(|_| has_it) {
+                    let unread = Unread {
+                        start: start.clone(),
+                        eval_line: eval_line.to_owned(),
+                    };
+                    let mut active = by_process(start, worker);
+                    active.unread = Some(unread);
+                    return Ok(active);
+                }
+                let worker = plant.start_process(EngineName::Fresh)?;
+                Ok(give(eval_line, by_process(start, worker)))
             }
         }
     }
 
-    async fn attach_live(&mut self, start: Start) -> Result<Result<Active, StartProblem>, Closed> {
+    async fn attach_live(
+        &mut self,
+        start: Start,
+        eval_line: &[u8],
+    ) -> Result<Result<Active, StartProblem>, Closed> {
         if let Some(taken) = self.pool.take(&start.branch).await {
             let mut active = by_process(start, taken.worker);
             active.is_reused = true;
             active.begin(taken.interpreter);
-            return Ok(Ok(active));
+            return Ok(Ok(give(eval_line, active)));
         }
         if let Some(branch) = self.pool.make_room() {
             let reason = "it was ended to make room for others".to_owned();
@@ -116,10 +148,17 @@ impl Service {
         Ok(match &mut self.plant {
             Ok(plant) => plant
                 .start_process(EngineName::Persistent)
-                .map(|worker| by_process(start, worker)),
+                .map(|worker| give(eval_line, by_process(start, worker))),
             Err(refusal) => Err(StartProblem::Other(refusal.clone())),
         })
     }
+}
+
+/// Gives the worker its program. It may read that before it has said that it is ready, which saves a way there and back; that it
+/// is gone shows in another way.
+fn give(eval_line: &[u8], mut active: Active) -> Active {
+    let _gone = active.wires.inbox.send(eval_line);
+    active
 }
 
 fn by_process(start: Start, worker: ProcessWorker) -> Active {
