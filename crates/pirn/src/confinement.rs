@@ -21,7 +21,7 @@ use crate::settings::{ReadableMode, SandboxSettings, THE_DEFAULTS};
 use crate::surroundings::Surroundings;
 use asker::HostAsker;
 
-pub(crate) use flags::{ConfinementArguments, network_parser};
+pub(crate) use flags::{ConfinementArguments, chosen_network, network_parser};
 
 const BYTES_PER_MB: u64 = 1 << 20;
 /// Files of credentials in Pirn's folder, wherever that is.

@@ -18,13 +18,13 @@ use pirn_eval::{
     FileStateStore, Gates, Kernel, MemoryStateStore, NonInteractive, Remembering, StateBefore,
     StateStore, eval_adapters,
 };
-use pirn_sandbox::{NetworkMode, Profile};
+use pirn_sandbox::Profile;
 use pirn_tool::{CallContext, Effects, Pipeline, Registry};
 use pirn_tools::builtin_tools;
 use tokio_util::sync::CancellationToken;
 
 use crate::arguments::union;
-use crate::confinement::{Confinement, Moment};
+use crate::confinement::{Confinement, Moment, chosen_network};
 use crate::consent::{AllowingFlag, Asking, Consent, TerminalApprover};
 use crate::exec::{Screen, working_folder};
 use crate::failure::{Exit, Failure};
@@ -92,15 +92,7 @@ pub(crate) fn run(arguments: &EvalArguments, surroundings: &Surroundings) -> Res
 /// always is, and its network is a setting of its own.
 fn with_flags(mut settings: Settings, arguments: &EvalArguments) -> Result<Settings, Failure> {
     let hosts = &arguments.allow_host;
-    let network = match (arguments.network, hosts.is_empty()) {
-        (Some(NetworkMode::On | NetworkMode::Off), false) => {
-            return Err(Failure::usage(
-                "--allow-host has a meaning only with --network allow-list",
-            ));
-        }
-        (None, false) => NetworkMode::AllowList,
-        (network, _) => network.unwrap_or(settings.eval.network),
-    };
+    let network = chosen_network(arguments.network, hosts)?.unwrap_or(settings.eval.network);
     let sandbox = &mut settings.sandbox;
     sandbox.network = network;
     sandbox

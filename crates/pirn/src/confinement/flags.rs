@@ -50,18 +50,24 @@ pub(crate) fn network_parser() -> impl TypedValueParser<Value = NetworkMode> {
         .map(|name| NetworkMode::from_name(&name).unwrap_or_default())
 }
 
+/// What was typed about the network, if anything. Hosts alone stand for an allow-list.
+pub(crate) fn chosen_network(
+    mode: Option<NetworkMode>,
+    allow_host: &[HostRule],
+) -> Result<Option<NetworkMode>, Failure> {
+    match (mode, allow_host) {
+        (Some(NetworkMode::On | NetworkMode::Off), [_, ..]) => Err(Failure::usage(
+            "--allow-host has a meaning only with --network allow-list",
+        )),
+        (None, [_, ..]) => Ok(Some(NetworkMode::AllowList)),
+        (mode, _) => Ok(mode),
+    }
+}
+
 impl ConfinementArguments {
     /// Changes the settings to what was typed. Fails where that says two things at once.
     pub(crate) fn apply(&self, settings: &mut SandboxSettings) -> Result<(), Failure> {
-        let network = match (self.network, self.allow_host.is_empty()) {
-            (Some(NetworkMode::On | NetworkMode::Off), false) => {
-                return Err(Failure::usage(
-                    "--allow-host has a meaning only with --network allow-list",
-                ));
-            }
-            (None, false) => Some(NetworkMode::AllowList),
-            (network, _) => network,
-        };
+        let network = chosen_network(self.network, &self.allow_host)?;
         let hosts = self.allow_host.iter().map(ToString::to_string);
         settings.allowed_hosts.extend(hosts);
         settings.profile = self.sandbox.unwrap_or(settings.profile);

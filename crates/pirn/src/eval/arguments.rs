@@ -3,13 +3,13 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use clap::{Args, ValueHint};
 use pirn_eval::Language;
 use pirn_sandbox::{HostRule, NetworkMode};
 use pirn_tool::Effects;
 
 use crate::arguments::{ApprovalArguments, effects_parser};
+use crate::confinement::network_parser;
 
 /// The longest time, in seconds; longer work is a script's, which can be stopped and resumed.
 const TIMEOUT_SECONDS_MAX: u64 = 120;
@@ -76,8 +76,7 @@ pub(crate) struct EvalArguments {
     #[arg(
         long,
         value_name = "MODE",
-        value_parser = PossibleValuesParser::new(NetworkMode::ALL.map(NetworkMode::as_str))
-            .map(|name| NetworkMode::from_name(&name).unwrap_or_default()),
+        value_parser = network_parser(),
         help_heading = "Confinement"
     )]
     pub(super) network: Option<NetworkMode>,

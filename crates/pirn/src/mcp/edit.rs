@@ -9,12 +9,12 @@ use pirn_mcp::{
     NewServer, OAuthSettings, SandboxEntry, Scope, Secret, Setting, StartMode, StdioEntry,
     Timeouts, TransportEntry, WhenMissing, edit_config,
 };
-use pirn_sandbox::NetworkMode;
 
 use super::arguments::{ExposureWord, KindWord, RegistrationWord, StartWord, TargetArguments};
 use super::configuration::{project_file, user_file};
 use super::servers::failure;
 use super::{AddArguments, NamedArguments, pair};
+use crate::confinement::chosen_network;
 use crate::failure::{Exit, Failure};
 use crate::standard;
 use crate::surroundings::Surroundings;
@@ -288,16 +288,7 @@ fn sandbox(arguments: &AddArguments) -> Result<Option<SandboxEntry>, Failure> {
     let Some(profile) = arguments.sandbox else {
         return Ok(None);
     };
-    let has_hosts = !arguments.allow_host.is_empty();
-    let network = match (arguments.network, has_hosts) {
-        (Some(NetworkMode::On | NetworkMode::Off), true) => {
-            return Err(Failure::usage(
-                "--allow-host has a meaning only with --network allow-list",
-            ));
-        }
-        (None, true) => NetworkMode::AllowList,
-        (network, _) => network.unwrap_or_default(),
-    };
+    let network = chosen_network(arguments.network, &arguments.allow_host)?.unwrap_or_default();
     Ok(Some(SandboxEntry {
         profile,
         network,
