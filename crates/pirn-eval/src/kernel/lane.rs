@@ -223,6 +223,14 @@ impl Worker {
         job: &Job,
         committed: Option<&RawValue>,
     ) -> (EvalOutcome, Verdict) {
+        let Some(cwd) = self.options.working_folder.to_str() else {
+            let message = format!(
+                "Programs cannot run in {}: the name of the folder is not UTF-8.",
+                self.options.working_folder.display()
+            );
+            let outcome = refused(self.language, EvalErrorKind::Spawn, message);
+            return (outcome, Verdict::Keep);
+        };
         if self.link.is_none() {
             match Link::start(&self.options, self.language).await {
                 Ok(link) => self.link = Some(link),
@@ -254,7 +262,7 @@ impl Worker {
         let begin = Begin {
             id: &id,
             engine: self.engine,
-            cwd: &self.options.working_folder.to_string_lossy(),
+            cwd,
             output_bytes_max: circumstances.output_bytes_max,
             timeout: self.options.timeout(job.request.timeout),
             state,

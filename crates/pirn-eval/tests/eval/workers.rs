@@ -12,6 +12,7 @@ pub(crate) const TESTS: &[Test] = &[
     ("javascript_works", javascript_works),
     ("stuck_programs_end_at_every_level", stuck),
     ("programs_killed_for_memory_are_told_why", memory),
+    ("a_folder_whose_name_is_not_text_is_refused", odd_folder),
 ];
 
 async fn eval_ok(kernel: &Kernel, request: EvalRequest) -> pirn_eval::EvalOutcome {
@@ -133,6 +134,21 @@ fn memory() {
             let outcome = bench.eval("1/0").await;
             assert_failed(&outcome, "user_error", "ZeroDivisionError");
             assert!(outcome.notes.is_empty(), "{:?}", outcome.notes);
+        }
+    });
+}
+
+fn odd_folder() {
+    use std::os::unix::ffi::OsStrExt as _;
+    block_on(async {
+        let bench = Bench::with(|options| {
+            let name = std::ffi::OsStr::from_bytes(b"odd\xff");
+            options.working_folder = options.working_folder.join(name);
+            std::fs::create_dir(&options.working_folder).unwrap();
+        });
+        for request in [request("1"), javascript("return 1")] {
+            let outcome = bench.kernel.eval(request).await;
+            assert_failed(&outcome, "spawn", "the name of the folder is not UTF-8");
         }
     });
 }
