@@ -26,10 +26,10 @@ use tokio_util::sync::CancellationToken;
 use crate::arguments::union;
 use crate::confinement::{Confinement, Moment, chosen_network};
 use crate::consent::{AllowingFlag, Asking, Consent, TerminalApprover};
+use crate::event_loop;
 use crate::exec::{Screen, working_folder};
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
-use crate::mcp;
 use crate::project::Project;
 use crate::settings::{EvalEngine, Settings};
 use crate::standard;
@@ -53,7 +53,7 @@ pub(crate) fn run(arguments: &EvalArguments, surroundings: &Surroundings) -> Res
     let project = Project::open(&cwd, &[Gate::Settings], &arguments.approval, surroundings)?;
     let settings = with_flags(project.settings, arguments)?;
     let store = state_store(arguments)?;
-    let runtime = mcp::runtime()?;
+    let runtime = event_loop::on_main_thread()?;
     let entered = runtime.enter();
     let confinement = Confinement::prepare(&settings.sandbox, &cwd, surroundings, Moment::Now)?;
     if let Some(shortcoming) = confinement.shortcoming() {

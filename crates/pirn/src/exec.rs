@@ -26,9 +26,10 @@ use tokio_util::sync::CancellationToken;
 use crate::arguments::{ExecArguments, union};
 use crate::confinement::{Confinement, Moment};
 use crate::consent::{Asking, Consent, TerminalApprover};
+use crate::event_loop;
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
-use crate::mcp::{self, Configuration, Occasion, Servers};
+use crate::mcp::{Configuration, Occasion, Servers};
 use crate::project::Project;
 use crate::standard;
 use crate::surroundings::{Display, Surroundings};
@@ -122,11 +123,8 @@ pub(crate) fn run(arguments: ExecArguments, surroundings: &Surroundings) -> Resu
 /// One thread is enough for a script; servers and the proxy of an allow-list need others, that answer while it computes.
 fn runtime(configuration: Option<&Configuration>, network: NetworkMode) -> anyhow::Result<Runtime> {
     match (configuration, network) {
-        (Some(_), _) | (None, NetworkMode::AllowList) => mcp::runtime(),
-        (None, NetworkMode::Off | NetworkMode::On) => tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .context("the event loop cannot start"),
+        (Some(_), _) | (None, NetworkMode::AllowList) => event_loop::beside_main_thread(),
+        (None, NetworkMode::Off | NetworkMode::On) => event_loop::on_main_thread(),
     }
 }
 

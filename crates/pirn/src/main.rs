@@ -8,6 +8,7 @@ mod confinement;
 mod consent;
 mod doctor;
 mod eval;
+mod event_loop;
 mod exec;
 mod failure;
 mod interrupt;

@@ -29,7 +29,7 @@ use arguments::{
 
 pub(crate) use arguments::{ConfigurationArguments, McpArguments};
 pub(crate) use configuration::{Configuration, overview};
-pub(crate) use servers::{Occasion, Servers, fetch_tools, runtime};
+pub(crate) use servers::{Occasion, Servers, fetch_tools};
 
 /// Names less alike than this are not offered as what was meant.
 const LIKENESS_MIN: f64 = 0.7;

@@ -10,6 +10,7 @@ use pirn_vm::{End, EngineOptions, Limits, Program, Step, Vm, VmEngine};
 
 use super::{Report, confinement, interpreters};
 use crate::consent::Asking;
+use crate::event_loop;
 use crate::mcp;
 use crate::settings;
 use crate::surroundings::{Display, Stream, Surroundings};
@@ -159,10 +160,7 @@ fn children(surroundings: &Surroundings) -> Report {
 }
 
 fn run_true(surroundings: &Surroundings) -> anyhow::Result<()> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?;
-    runtime.block_on(async {
+    event_loop::on_main_thread()?.block_on(async {
         let child = Command::new("true")
             .envs(surroundings.environment.iter().cloned())
             .spawn()?;

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::Report;
 use crate::confinement::policy;
+use crate::event_loop;
 use crate::settings::SandboxSettings;
 use crate::surroundings::Surroundings;
 
@@ -29,10 +30,7 @@ pub(super) fn levels(surroundings: &Surroundings) -> Report {
         ..policy.limits
     };
     policy.home = policy.home.filter(|home| home != Path::new("/"));
-    let Ok(runtime) = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-    else {
+    let Ok(runtime) = event_loop::on_main_thread() else {
         return Report::lacking("cannot be tried out", "the event loop cannot start");
     };
     let _entered = runtime.enter();

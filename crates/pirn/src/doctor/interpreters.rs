@@ -7,6 +7,7 @@ use pirn_sandbox::Command;
 
 use super::Report;
 use super::checks::on_path;
+use crate::event_loop;
 use crate::settings::Settings;
 use crate::surroundings::Surroundings;
 use crate::trust::Trust;
@@ -74,10 +75,7 @@ fn interpreter(
 
 /// What it says about its version.
 fn version(path: &Path, surroundings: &Surroundings) -> Option<String> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .ok()?;
+    let runtime = event_loop::on_main_thread().ok()?;
     runtime.block_on(async {
         let mut child = Command::new(path)
             .arg("--version")

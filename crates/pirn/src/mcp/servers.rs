@@ -3,7 +3,6 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::Context as _;
 use pirn_mcp::{
     Clock, ConfigProblem, ConfigSurroundings, Elicitor, ManagerFolders, ManagerOptions, McpManager,
     OAuth, OAuthOptions, RESOURCE_TOOL_NAMES, ServerOrigin, ServerState, ServerStatus, SpillFolder,
@@ -18,6 +17,7 @@ use super::elicitor::TerminalElicitor;
 use super::progress;
 use crate::confinement::server_confinement;
 use crate::consent::Asking;
+use crate::event_loop;
 use crate::exec::Questions;
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
@@ -39,9 +39,6 @@ const ERAS_FILE: &str = "mcp-eras.json";
 const LOG_FOLDER: &str = "logs/mcp";
 /// How much is shown of what a server wrote last; the rest is in its log.
 const LAST_WORDS_COLUMNS_MAX: usize = 200;
-/// Threads for servers. They answer while the main thread is busy with a script; two, so that one slow answer does not hold up
-/// another.
-const WORKER_THREADS: usize = 2;
 
 /// What servers are started for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -331,20 +328,11 @@ pub(super) fn trace_file(name: &str, surroundings: &Surroundings) -> Option<std:
     Some(home.join(LOG_FOLDER).join(format!("{name}.trace.jsonl")))
 }
 
-/// A runtime in which servers answer while the main thread is busy.
-pub(crate) fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
-    tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(WORKER_THREADS)
-        .enable_all()
-        .build()
-        .context("the event loop cannot start")
-}
-
 /// Does work that Ctrl-C stops. What is still waiting afterwards, like a question, is left behind.
 pub(super) fn interruptible<T>(
     work: impl AsyncFnOnce(CancellationToken) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
-    let runtime = runtime()?;
+    let runtime = event_loop::beside_main_thread()?;
     let stopped = CancellationToken::new();
     let interrupts = interrupt::watch(stopped.clone(), || {})?;
     let result = runtime.block_on(work(stopped.clone()));
