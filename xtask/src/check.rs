@@ -175,7 +175,7 @@ fn fuzz_targets(root: &Path) -> Result<Outcome> {
     for manifest in manifests {
         command::run(
             command::cargo(root)
-                .args(["check", "--bins", "--manifest-path"])
+                .args(["check", "--locked", "--bins", "--manifest-path"])
                 .arg(manifest)
                 .env("CARGO_TARGET_DIR", &target),
         )?;

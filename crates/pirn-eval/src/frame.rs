@@ -8,6 +8,8 @@ mod shape;
 mod wire;
 
 pub(crate) use line::LineReader;
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) use line::LineTooLong;
 pub(crate) use shape::{WorkerError, WorkerFrame, parse_worker_frame};
 pub(crate) use wire::{
     Cause, Ended, EngineName, Order, Report, Setup, StopHow, Stream, WireConfinement, WireText,

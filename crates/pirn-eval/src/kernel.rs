@@ -1,6 +1,9 @@
 //! The kernel: queues of evals, their generations, and the life of brokers.
 
 mod calls;
+mod effects;
+#[cfg(any(test, feature = "fuzzing"))]
+mod fuzzing;
 mod judge;
 mod lane;
 mod link;
@@ -16,6 +19,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use pirn_sandbox::SandboxReport;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
+
+#[cfg(any(test, feature = "fuzzing"))]
+pub use self::fuzzing::fuzz_worker;
 
 use self::judge::refused;
 use self::lane::{Command, Job, Lane};

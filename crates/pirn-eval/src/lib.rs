@@ -38,6 +38,8 @@ pub use confirmation::{
     Answer, Approval, Approvals, Asking, Confirmer, Denial, Gates, NobodyThere, NonInteractive,
     Question, Remembering, escape_source,
 };
+#[cfg(any(test, feature = "fuzzing"))]
+pub use kernel::fuzz_worker;
 pub use kernel::{Kernel, KernelStatus, LanguageStatus};
 pub use limits::{
     CALLS_IN_FLIGHT_MAX, CODE_BYTES_MAX, FRAME_BYTES_MAX, FRAMES_MAX, LIVE_NAMESPACES_MAX,

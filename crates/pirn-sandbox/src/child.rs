@@ -68,12 +68,12 @@ impl Child {
 
     /// Waits for the program itself; its descendants may go on. Can be called again and gives the same answer.
     pub async fn wait(&self) -> ExitStatus {
-        self.keeper.wait_main().await
+        self.keeper.watched().wait_main().await
     }
 
     /// How the program ended, if it has.
     pub fn status(&self) -> Option<ExitStatus> {
-        self.keeper.state().main
+        self.keeper.watched().state().main
     }
 
     /// What confines it; `None` without a sandbox.
@@ -84,7 +84,7 @@ impl Child {
     /// Whether, by the time the program ended, the kernel had killed processes of the child because all together used more
     /// memory than [`crate::Limits::memory_bytes`]. Known only where the report has [`crate::Layer::CgroupMemory`].
     pub fn was_out_of_memory(&self) -> bool {
-        self.keeper.state().out_of_memory
+        self.keeper.watched().state().out_of_memory
     }
 
     /// How many processes of the child the kernel has killed so far because all together used more memory than
@@ -101,13 +101,13 @@ impl Child {
 
     /// Whether descendants are left after the program's own end. False while the program runs.
     pub fn has_descendants(&self) -> bool {
-        let state = self.keeper.state();
+        let state = self.keeper.watched().state();
         state.main.is_some() && !state.all_gone
     }
 
     /// Waits until the program and every descendant are gone.
     pub async fn wait_all(&self) {
-        self.keeper.wait_all_gone().await;
+        self.keeper.watched().wait_all_gone().await;
     }
 
     /// Asks the program and its descendants to end, and kills those that are left after `grace`. Returns when all are gone,
@@ -115,21 +115,25 @@ impl Child {
     /// program from ending in order.
     pub async fn terminate(&self, grace: Duration) -> ExitStatus {
         self.keeper.request(Request::Terminate);
-        if tokio::time::timeout(grace, self.keeper.wait_all_gone())
+        if tokio::time::timeout(grace, self.keeper.watched().wait_all_gone())
             .await
             .is_err()
         {
             return self.kill_all().await;
         }
-        self.keeper.wait_main().await
+        self.keeper.watched().wait_main().await
     }
 
     /// Kills the program and its descendants. Returns when all are gone, at the latest after [`KILL_WAIT`].
     pub async fn kill_all(&self) -> ExitStatus {
         self.keeper.request(Request::Kill);
         // What outlasts the wait is beyond our rights or stuck in the kernel; the supervisor goes on trying.
-        let _late = tokio::time::timeout(KILL_WAIT, self.keeper.wait_all_gone()).await;
-        self.keeper.state().main.unwrap_or(ExitStatus::Lost)
+        let _late = tokio::time::timeout(KILL_WAIT, self.keeper.watched().wait_all_gone()).await;
+        self.keeper
+            .watched()
+            .state()
+            .main
+            .unwrap_or(ExitStatus::Lost)
     }
 
     /// Lets the program and its descendants live until `lifetime` fires, then kills them. Output that was not taken is read
@@ -144,7 +148,11 @@ impl Child {
         } = self;
         tokio::spawn(async move {
             let drain = async {
-                tokio::join!(drain(output), drain(error_output), keeper.wait_all_gone());
+                tokio::join!(
+                    drain(output),
+                    drain(error_output),
+                    keeper.watched().wait_all_gone()
+                );
             };
             tokio::select! {
                 () = drain => {}

@@ -3,6 +3,8 @@
 #[cfg(unix)]
 use std::{io, os::fd::OwnedFd, path::PathBuf, sync::Arc};
 
+use tokio::sync::watch;
+
 #[cfg(unix)]
 use crate::error::Error;
 #[cfg(unix)]
@@ -30,6 +32,44 @@ pub(crate) struct State {
     pub(crate) all_gone: bool,
     /// Whether processes were killed because all together used more memory than they may.
     pub(crate) out_of_memory: bool,
+}
+
+/// What is known about a child's processes, as it changes.
+#[derive(Debug, Clone)]
+pub(crate) struct Watched(watch::Receiver<State>);
+
+impl Watched {
+    /// Follows what a sender tells.
+    #[cfg_attr(
+        not(unix),
+        expect(dead_code, reason = "children cannot be started there yet")
+    )]
+    pub(crate) fn new() -> (watch::Sender<State>, Self) {
+        let (sender, receiver) = watch::channel(State::default());
+        (sender, Self(receiver))
+    }
+
+    /// What is known now.
+    pub(crate) fn state(&self) -> State {
+        *self.0.borrow()
+    }
+
+    /// Waits for the end of the program itself.
+    pub(crate) async fn wait_main(&self) -> ExitStatus {
+        let mut state = self.0.clone();
+        match state.wait_for(|state| state.main.is_some()).await {
+            Ok(state) => state.main.unwrap_or(ExitStatus::Lost),
+            // The runtime is shutting down.
+            Err(_closed) => ExitStatus::Lost,
+        }
+    }
+
+    /// Waits until the program and every descendant are gone.
+    pub(crate) async fn wait_all_gone(&self) {
+        let mut state = self.0.clone();
+        // An error means that the runtime is shutting down.
+        let _state = state.wait_for(|state| state.all_gone).await;
+    }
 }
 
 /// What a keeper starts.

@@ -23,8 +23,8 @@ use crate::standard;
 use crate::surroundings::Surroundings;
 use crate::visible::on_one_line;
 use arguments::{
-    AddArguments, CallArguments, ImportArguments, ListArguments, LoginArguments, LogoutArguments,
-    McpCommand, NamedArguments, PromptArguments, ToolsArguments, TraceArguments,
+    AddArguments, CallArguments, FilesArguments, ImportArguments, ListArguments, LoginArguments,
+    LogoutArguments, McpCommand, NamedArguments, PromptArguments, ToolsArguments, TraceArguments,
 };
 
 pub(crate) use arguments::{ConfigurationArguments, McpArguments};

@@ -38,7 +38,10 @@ const LAYERS: &[(&str, Allowed)] = &[
         "pirn-tools",
         Allowed::Only(&["pirn-file", "pirn-tool", "pirn-sandbox"]),
     ),
-    ("pirn-codemode", Allowed::Only(&["pirn-vm", "pirn-tool"])),
+    (
+        "pirn-codemode",
+        Allowed::Only(&["pirn-file", "pirn-tool", "pirn-vm"]),
+    ),
     ("pirn-tool", Allowed::Only(&[])),
     ("pirn-sandbox", Allowed::Only(&[])),
     ("pirn-jsonc", Allowed::Only(&["pirn-file"])),

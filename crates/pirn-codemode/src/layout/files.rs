@@ -1,16 +1,12 @@
 //! Files for what a result cannot show: whole outputs, and images.
 
 use std::collections::BTreeMap;
-use std::fs::OpenOptions;
-use std::io::{self, Write as _};
-use std::path::{Path, PathBuf};
+use std::io;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use base64::Engine as _;
 use sha2::{Digest as _, Sha256};
-
-/// How often another name is tried when a file of that name exists.
-const NAME_TRIES_MAX: usize = 8;
 
 /// A folder for output files. Clones share what they know of images already saved.
 #[derive(Debug, Clone)]
@@ -30,42 +26,8 @@ impl OutputFolder {
 
     /// Writes a new file `pirn-exec-<16 hex digits>.<extension>`.
     fn write(&self, bytes: &[u8], extension: &str) -> io::Result<PathBuf> {
-        let mut last = io::Error::from(io::ErrorKind::AlreadyExists);
-        for _ in 0..NAME_TRIES_MAX {
-            let path = self
-                .path
-                .join(format!("pirn-exec-{:016x}.{extension}", random()));
-            match create_private(&path) {
-                Ok(mut file) => {
-                    return match file.write_all(bytes) {
-                        Ok(()) => Ok(path),
-                        Err(error) => {
-                            // Half a file would pass for the whole output.
-                            drop(std::fs::remove_file(&path));
-                            Err(error)
-                        }
-                    };
-                }
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => last = error,
-                Err(error) => return Err(error),
-            }
-        }
-        Err(last)
+        pirn_file::write_unique(&self.path, "pirn-exec-", extension, bytes)
     }
-}
-
-fn create_private(path: &Path) -> io::Result<std::fs::File> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
-}
-
-/// A number nobody else draws; std's hasher keys come from the system.
-fn random() -> u64 {
-    use std::hash::{BuildHasher as _, RandomState};
-    RandomState::new().hash_one(std::process::id())
 }
 
 /// What became of a text that was to be kept.

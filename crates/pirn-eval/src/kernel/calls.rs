@@ -14,6 +14,7 @@ use serde_json::Value;
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
+use super::effects::EffectNames;
 use crate::frame::{TooLarge, push_call_result};
 use crate::limits::{
     CALL_GRACE, CALLS_IN_FLIGHT_MAX, CALLS_WAITING_BYTES_MAX, CAPABILITY_NAME_BYTES_MAX,
@@ -24,14 +25,11 @@ use crate::request::{CapabilityCaller, CapabilityFailure, EvalRequest, EvalUpdat
 use crate::text::cut;
 use crate::validate::has_huge_integer;
 
-/// The effect of names that nothing has.
-const EFFECT_UNKNOWN: &str = "unknown";
-
 /// The calls of one eval.
 pub(super) struct Calls {
     caller: Arc<dyn CapabilityCaller>,
     updates: Option<Updates>,
-    effects: BTreeMap<String, Vec<String>>,
+    effects: EffectNames,
     cancel: CancellationToken,
     running: FuturesUnordered<BoxFuture<'static, Finished>>,
     running_names: BTreeMap<String, (String, Instant)>,
@@ -63,14 +61,7 @@ impl Calls {
         Self {
             caller: Arc::clone(&request.caller),
             updates: request.updates.clone(),
-            effects: request
-                .capabilities
-                .iter()
-                .map(|capability| {
-                    let effects = capability.effects.names().map(str::to_owned).collect();
-                    (capability.name.clone(), effects)
-                })
-                .collect(),
+            effects: EffectNames::new(request),
             cancel: CancellationToken::new(),
             running: FuturesUnordered::new(),
             running_names: BTreeMap::new(),
@@ -227,11 +218,7 @@ impl Calls {
             name: name.clone(),
             ok,
         });
-        let effects = self
-            .effects
-            .get(&name)
-            .cloned()
-            .unwrap_or_else(|| vec![EFFECT_UNKNOWN.to_owned()]);
+        let effects = self.effects.of(&name);
         self.receipts.push(CallReceipt {
             name,
             effects,

@@ -10,6 +10,7 @@ use tokio::sync::Semaphore;
 use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
+use super::effects::EffectNames;
 use super::judge::{Verdict, blank_outcome, failure, refused};
 use super::lane::Job;
 use crate::capture::Capture;
@@ -28,7 +29,7 @@ const ENGINE_GRACE: Duration = Duration::from_millis(500);
 struct Host {
     caller: Arc<dyn CapabilityCaller>,
     updates: Option<Updates>,
-    effects: Vec<(String, Vec<String>)>,
+    effects: EffectNames,
     cancel: CancellationToken,
     turns: Arc<Semaphore>,
     record: Arc<Mutex<Record>>,
@@ -37,8 +38,31 @@ struct Host {
 struct Record {
     calls: u32,
     receipts: Vec<CallReceipt>,
-    stdout: (Capture, String),
-    stderr: (Capture, String),
+    stdout: Kept,
+    stderr: Kept,
+}
+
+/// What is kept of one output.
+struct Kept {
+    capture: Capture,
+    text: String,
+}
+
+impl Kept {
+    fn new(bytes_max: usize) -> Self {
+        Self {
+            capture: Capture::new(bytes_max),
+            text: String::new(),
+        }
+    }
+
+    /// Adds text; gives what was kept of it, if anything.
+    fn push(&mut self, text: &str) -> Option<String> {
+        let before = self.text.len();
+        self.capture.push(text.as_bytes(), &mut self.text);
+        let new = self.text.get(before..).unwrap_or_default();
+        (!new.is_empty()).then(|| new.to_owned())
+    }
 }
 
 fn lock(record: &Mutex<Record>) -> std::sync::MutexGuard<'_, Record> {
@@ -48,25 +72,17 @@ fn lock(record: &Mutex<Record>) -> std::sync::MutexGuard<'_, Record> {
 impl Host {
     fn new(job: &Job, output_bytes: usize) -> Self {
         let request = &job.request;
-        let stream = || (Capture::new(output_bytes), String::new());
         Self {
             caller: Arc::clone(&request.caller),
             updates: request.updates.clone(),
-            effects: request
-                .capabilities
-                .iter()
-                .map(|capability| {
-                    let effects = capability.effects.names().map(str::to_owned).collect();
-                    (capability.name.clone(), effects)
-                })
-                .collect(),
+            effects: EffectNames::new(request),
             cancel: CancellationToken::new(),
             turns: Arc::new(Semaphore::new(CALLS_IN_FLIGHT_MAX)),
             record: Arc::new(Mutex::new(Record {
                 calls: 0,
                 receipts: Vec::new(),
-                stdout: stream(),
-                stderr: stream(),
+                stdout: Kept::new(output_bytes),
+                stderr: Kept::new(output_bytes),
             })),
         }
     }
@@ -75,16 +91,6 @@ impl Host {
         if let Some(updates) = &self.updates {
             updates(update());
         }
-    }
-
-    fn effects_of(&self, name: &str) -> Vec<String> {
-        self.effects
-            .iter()
-            .find(|(known, _)| known == name)
-            .map_or_else(
-                || vec!["unknown".to_owned()],
-                |(_, effects)| effects.clone(),
-            )
     }
 }
 
@@ -107,7 +113,7 @@ impl ScriptHost for Host {
             let refused = refusal("Aborted", text);
             return Box::pin(std::future::ready(Err(refused)));
         }
-        let effects = self.effects_of(&name);
+        let effects = self.effects.of(&name);
         let caller = Arc::clone(&self.caller);
         let turns = Arc::clone(&self.turns);
         let cancel = self.cancel.child_token();
@@ -142,31 +148,17 @@ impl ScriptHost for Host {
     }
 
     fn print(&self, text: &str) {
-        let mut record = lock(&self.record);
-        let Record {
-            stdout: (capture, kept),
-            ..
-        } = &mut *record;
-        let before = kept.len();
-        capture.push(text.as_bytes(), kept);
-        let new = kept.get(before..).unwrap_or_default().to_owned();
-        drop(record);
-        if !new.is_empty() {
+        // The lock is let go before somebody is told.
+        let new = lock(&self.record).stdout.push(text);
+        if let Some(new) = new {
             self.update(|| EvalUpdate::Stdout(new));
         }
     }
 
     fn print_error(&self, text: &str) {
-        let mut record = lock(&self.record);
-        let Record {
-            stderr: (capture, kept),
-            ..
-        } = &mut *record;
-        let before = kept.len();
-        capture.push(text.as_bytes(), kept);
-        let new = kept.get(before..).unwrap_or_default().to_owned();
-        drop(record);
-        if !new.is_empty() {
+        // The lock is let go before somebody is told.
+        let new = lock(&self.record).stderr.push(text);
+        if let Some(new) = new {
             self.update(|| EvalUpdate::Stderr(new));
         }
     }
@@ -213,16 +205,16 @@ pub(super) async fn run(
         .push(format!("There is no node, so {} ran it.", engine.name()));
     let mut record = lock(&host.record);
     let Record {
-        stdout: (out, out_text),
-        stderr: (errors, errors_text),
+        stdout,
+        stderr,
         receipts,
         ..
     } = &mut *record;
-    out.finish(out_text);
-    errors.finish(errors_text);
-    outcome.is_cut = out.is_cut() || errors.is_cut();
-    outcome.stdout = std::mem::take(out_text);
-    outcome.stderr = std::mem::take(errors_text);
+    for (kept, shown) in [(stdout, &mut outcome.stdout), (stderr, &mut outcome.stderr)] {
+        kept.capture.finish(&mut kept.text);
+        outcome.is_cut |= kept.capture.is_cut();
+        *shown = std::mem::take(&mut kept.text);
+    }
     outcome.calls = std::mem::take(receipts);
     drop(record);
     let verdict = take_end(end, forced, limit, &mut outcome);

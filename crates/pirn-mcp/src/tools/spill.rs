@@ -1,9 +1,8 @@
 //! Files for what a result cannot show: whole texts, and data that is no text.
 
 use std::collections::VecDeque;
-use std::fmt::Write as _;
-use std::fs::{DirBuilder, File, OpenOptions};
-use std::io::{self, Write as _};
+use std::fs::DirBuilder;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -14,10 +13,6 @@ mod tests;
 const FILES_MAX: usize = 500;
 /// Bytes kept in all; a single result has at most some 16 MiB.
 const BYTES_MAX: u64 = 512 << 20;
-/// Random bytes of a file's name.
-const NAME_BYTES: usize = 8;
-/// How often another name is tried when a file of that name exists.
-const NAME_TRIES_MAX: usize = 4;
 
 /// A folder for what results cannot show. Files are readable by their owner alone. At most 500 files of 512 MiB in all are kept:
 /// the oldest of those written here are deleted first. Clones share what they know. Whoever made the folder deletes it.
@@ -59,7 +54,8 @@ impl SpillFolder {
         // Held while the file is written, so that the bounds hold at every moment.
         let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
         written.make_room(size);
-        let path = write_new(folder, bytes, extension)
+        let path = create_private_folder(folder)
+            .and_then(|()| pirn_file::write_unique(folder, "pirn-mcp-", extension, bytes))
             .map_err(|error| format!("{}: {error}", folder.display()))?;
         written.files.push_back((path.clone(), size));
         written.bytes += size;
@@ -80,29 +76,6 @@ impl Written {
     }
 }
 
-fn write_new(folder: &Path, bytes: &[u8], extension: &str) -> io::Result<PathBuf> {
-    create_private_folder(folder)?;
-    let mut last = io::Error::from(io::ErrorKind::AlreadyExists);
-    for _ in 0..NAME_TRIES_MAX {
-        let path = folder.join(format!("pirn-mcp-{}.{extension}", random_name()?));
-        match create_private_file(&path) {
-            Ok(mut file) => {
-                return match file.write_all(bytes) {
-                    Ok(()) => Ok(path),
-                    Err(error) => {
-                        // Half a file would pass for the whole.
-                        drop(std::fs::remove_file(&path));
-                        Err(error)
-                    }
-                };
-            }
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => last = error,
-            Err(error) => return Err(error),
-        }
-    }
-    Err(last)
-}
-
 fn create_private_folder(folder: &Path) -> io::Result<()> {
     if folder.is_dir() {
         return Ok(());
@@ -112,22 +85,4 @@ fn create_private_folder(folder: &Path) -> io::Result<()> {
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     builder.create(folder)
-}
-
-fn create_private_file(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
-}
-
-fn random_name() -> io::Result<String> {
-    let mut bytes = [0; NAME_BYTES];
-    getrandom::fill(&mut bytes).map_err(|error| io::Error::other(error.to_string()))?;
-    let mut name = String::with_capacity(2 * NAME_BYTES);
-    for byte in bytes {
-        let _infallible = write!(name, "{byte:02x}");
-    }
-    Ok(name)
 }

@@ -4,9 +4,8 @@ use std::io;
 use std::time::Duration;
 
 use tokio::process::ChildStdin;
-use tokio::sync::watch;
 
-use super::{Request, Start, StartError, State};
+use super::{Request, Start, StartError, Watched};
 use crate::sandbox::Sandbox;
 use crate::status::ExitStatus;
 use crate::sys::{self, GroupSignal};
@@ -18,7 +17,7 @@ const GROUP_POLL: Duration = Duration::from_millis(50);
 #[derive(Debug)]
 pub(crate) struct Keeper {
     group: i32,
-    state: watch::Receiver<State>,
+    watched: Watched,
 }
 
 impl Keeper {
@@ -40,7 +39,7 @@ impl Keeper {
             .id()
             .and_then(|id| i32::try_from(id).ok())
             .unwrap_or(0);
-        let (sender, state) = watch::channel(State::default());
+        let (sender, watched) = Watched::new();
         // Ends with the group, which is killed at the latest when the keeper is dropped.
         tokio::spawn(async move {
             use std::os::unix::process::ExitStatusExt as _;
@@ -60,11 +59,11 @@ impl Keeper {
             // Its folder is there for as long as somebody uses it.
             drop::<Option<Sandbox>>(sandbox);
         });
-        Ok((Self { group, state }, stdin))
+        Ok((Self { group, watched }, stdin))
     }
 
-    pub(crate) fn state(&self) -> State {
-        *self.state.borrow()
+    pub(crate) fn watched(&self) -> &Watched {
+        &self.watched
     }
 
     /// Nobody counts.
@@ -77,7 +76,7 @@ impl Keeper {
     }
 
     pub(crate) fn request(&self, request: Request) {
-        if !self.state().all_gone {
+        if !self.watched.state().all_gone {
             sys::signal_group(
                 self.group,
                 match request {
@@ -87,21 +86,6 @@ impl Keeper {
                 },
             );
         }
-    }
-
-    pub(crate) async fn wait_main(&self) -> ExitStatus {
-        let mut state = self.state.clone();
-        match state.wait_for(|state| state.main.is_some()).await {
-            Ok(state) => state.main.unwrap_or(ExitStatus::Lost),
-            // The runtime is shutting down.
-            Err(_closed) => ExitStatus::Lost,
-        }
-    }
-
-    pub(crate) async fn wait_all_gone(&self) {
-        let mut state = self.state.clone();
-        // An error means that the runtime is shutting down.
-        let _state = state.wait_for(|state| state.all_gone).await;
     }
 }
 

@@ -11,7 +11,7 @@ use tokio::io::AsyncReadExt as _;
 use tokio::process::ChildStdin;
 use tokio::sync::watch;
 
-use super::{Request, Start, StartError, State};
+use super::{Request, Start, StartError, State, Watched};
 use crate::cgroup;
 use crate::sandbox::{Sandbox, explain_failure};
 use crate::status::ExitStatus;
@@ -23,7 +23,7 @@ pub(crate) struct Keeper {
     /// Not tokio's: that one refuses to write before it has heard from the system that it can, and an order must never be
     /// lost. The few bytes of all orders always fit the socket's buffer.
     lifeline: UnixStream,
-    state: watch::Receiver<State>,
+    watched: Watched,
     /// A file with a line `oom_kill N`, where memory is bounded.
     memory_events: Option<Arc<File>>,
 }
@@ -84,7 +84,7 @@ impl Keeper {
             }
         };
         let stdin = supervisor.stdin.take();
-        let (sender, state) = watch::channel(State::default());
+        let (sender, watched) = Watched::new();
         // Ends with the supervisor, which ends at the latest when the lifeline closes.
         tokio::spawn(async move {
             follow(reports, &sender).await;
@@ -99,14 +99,14 @@ impl Keeper {
         });
         let keeper = Self {
             lifeline,
-            state,
+            watched,
             memory_events,
         };
         Ok((keeper, stdin))
     }
 
-    pub(crate) fn state(&self) -> State {
-        *self.state.borrow()
+    pub(crate) fn watched(&self) -> &Watched {
+        &self.watched
     }
 
     pub(crate) fn memory_kills(&self) -> Option<u64> {
@@ -121,21 +121,6 @@ impl Keeper {
         };
         // Fails only when the supervisor is gone, and then everything is.
         let _gone = (&self.lifeline).write(&[order as u8]);
-    }
-
-    pub(crate) async fn wait_main(&self) -> ExitStatus {
-        let mut state = self.state.clone();
-        match state.wait_for(|state| state.main.is_some()).await {
-            Ok(state) => state.main.unwrap_or(ExitStatus::Lost),
-            // The runtime is shutting down.
-            Err(_closed) => ExitStatus::Lost,
-        }
-    }
-
-    pub(crate) async fn wait_all_gone(&self) {
-        let mut state = self.state.clone();
-        // An error means that the runtime is shutting down.
-        let _state = state.wait_for(|state| state.all_gone).await;
     }
 }
 

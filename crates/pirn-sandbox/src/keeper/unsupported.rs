@@ -2,14 +2,13 @@
 
 use std::convert::Infallible;
 
-use super::{Request, State};
-use crate::status::ExitStatus;
+use super::{Request, Watched};
 
 #[derive(Debug)]
 pub(crate) struct Keeper(Infallible);
 
 impl Keeper {
-    pub(crate) fn state(&self) -> State {
+    pub(crate) fn watched(&self) -> &Watched {
         match self.0 {}
     }
 
@@ -18,14 +17,6 @@ impl Keeper {
     }
 
     pub(crate) fn request(&self, _request: Request) {
-        match self.0 {}
-    }
-
-    pub(crate) async fn wait_main(&self) -> ExitStatus {
-        match self.0 {}
-    }
-
-    pub(crate) async fn wait_all_gone(&self) {
         match self.0 {}
     }
 }

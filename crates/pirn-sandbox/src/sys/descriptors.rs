@@ -1,9 +1,12 @@
-//! Descriptors of children: which are closed, and which get which number. Only system calls: runs after a fork.
+//! Descriptors of children: which are closed, which get which number, and how places are opened. Only system calls: runs after a
+//! fork.
 
+use std::ffi::CStr;
+use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd as _, OwnedFd, RawFd};
 use std::sync::Arc;
 
-use libc::{c_int, c_uint};
+use libc::{c_int, c_long, c_uint};
 
 use super::errno;
 
@@ -72,4 +75,30 @@ pub(super) fn place(given: &[Arc<OwnedFd>], lifted: &mut [RawFd]) -> Result<(), 
 /// The first number after so many placed descriptors.
 pub(super) fn after(count: usize) -> RawFd {
     RawFd::try_from(count).map_or(RawFd::MAX, |count| FIRST_FREE.saturating_add(count))
+}
+
+/// Opens a place by a path without symbolic links, to be named and not to be used; `flags` say more.
+pub(super) fn open_without_links(path: &CStr, flags: c_int) -> Result<RawFd, c_int> {
+    // SAFETY: all zeroes are a valid value of this structure of integers.
+    let mut how = unsafe { MaybeUninit::<libc::open_how>::zeroed().assume_init() };
+    how.flags = u64::from((libc::O_PATH | libc::O_CLOEXEC | flags).cast_unsigned());
+    how.resolve = libc::RESOLVE_NO_SYMLINKS | libc::RESOLVE_NO_MAGICLINKS;
+    // SAFETY: the path ends in zero and the structure has the given size.
+    descriptor(unsafe {
+        libc::syscall(
+            libc::SYS_openat2,
+            libc::AT_FDCWD,
+            path.as_ptr(),
+            &raw const how,
+            size_of::<libc::open_how>(),
+        )
+    })
+}
+
+/// What a system call gave that makes a descriptor.
+pub(super) fn descriptor(number: c_long) -> Result<RawFd, c_int> {
+    match RawFd::try_from(number) {
+        Ok(descriptor) if descriptor >= 0 => Ok(descriptor),
+        _ => Err(errno()),
+    }
 }

@@ -6,6 +6,7 @@ use std::os::fd::RawFd;
 
 use libc::{c_int, c_uint};
 
+use super::descriptors::{descriptor, open_without_links};
 use super::errno;
 use super::launch::{Depth, Kind, Links, Missing, Namespaces, Propagation, Step};
 use super::namespaces::write_file;
@@ -163,21 +164,7 @@ fn copy(at: RawFd, path: &CStr, depth: Depth) -> Result<RawFd, c_int> {
 
 /// Opens a place by a path without symbolic links.
 fn open_place(path: &CStr) -> Result<RawFd, c_int> {
-    // SAFETY: all zeroes are a valid value of this structure of integers.
-    let mut how = unsafe { MaybeUninit::<libc::open_how>::zeroed().assume_init() };
-    how.flags = u64::from((libc::O_PATH | libc::O_NOFOLLOW | libc::O_CLOEXEC).cast_unsigned());
-    how.resolve = libc::RESOLVE_NO_SYMLINKS | libc::RESOLVE_NO_MAGICLINKS;
-    // SAFETY: the path ends in zero and the structure has the given size.
-    let opened = unsafe {
-        libc::syscall(
-            libc::SYS_openat2,
-            libc::AT_FDCWD,
-            path.as_ptr(),
-            &raw const how,
-            size_of::<libc::open_how>(),
-        )
-    };
-    descriptor(opened)
+    open_without_links(path, libc::O_NOFOLLOW)
 }
 
 fn put_by_path(copy: RawFd, target: &CStr) -> Result<(), c_int> {
@@ -325,11 +312,4 @@ fn pivot(root: &CStr) -> Result<(), c_int> {
 fn close(descriptor: RawFd) {
     // SAFETY: the descriptor is ours and not used afterwards.
     unsafe { libc::close(descriptor) };
-}
-
-fn descriptor(number: libc::c_long) -> Result<RawFd, c_int> {
-    match RawFd::try_from(number) {
-        Ok(descriptor) if descriptor >= 0 => Ok(descriptor),
-        _ => Err(errno()),
-    }
 }

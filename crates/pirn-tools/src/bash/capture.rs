@@ -1,9 +1,12 @@
 //! What is kept of a command's output: its end for the model, more of it for scripts, and all of it in a file.
 
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
+use pirn_file::create_unique;
+use tokio::fs::File;
 use tokio::io::AsyncWriteExt as _;
+use tokio::task::spawn_blocking;
 
 use crate::limits::{BYTES_MAX, LINES_MAX, Tail, keep_tail};
 
@@ -36,7 +39,7 @@ enum FullOutput {
     /// Not needed so far.
     Unneeded,
     Open {
-        file: tokio::fs::File,
+        file: File,
         path: PathBuf,
         written: u64,
     },
@@ -156,12 +159,10 @@ impl Capture {
     /// Opens the file and writes what came before, which is all still in memory.
     async fn open_file(&self) -> FullOutput {
         let opened = async {
-            let path = unused_path(&self.temp_dir)?;
-            let mut options = tokio::fs::OpenOptions::new();
-            options.write(true).create_new(true);
-            #[cfg(unix)]
-            options.mode(0o600);
-            let mut file = options.open(&path).await?;
+            let folder = self.temp_dir.clone();
+            let created = spawn_blocking(move || create_unique(&folder, "pirn-bash-", "log"));
+            let (file, path) = created.await.map_err(std::io::Error::other)??;
+            let mut file = File::from_std(file);
             file.write_all(&self.head).await?;
             Ok::<_, std::io::Error>(FullOutput::Open {
                 file,
@@ -185,12 +186,6 @@ impl Capture {
             self.file = FullOutput::Failed(error.to_string());
         }
     }
-}
-
-fn unused_path(temp_dir: &Path) -> std::io::Result<PathBuf> {
-    let mut random = [0; 8];
-    getrandom::fill(&mut random).map_err(|error| std::io::Error::other(error.to_string()))?;
-    Ok(temp_dir.join(format!("pirn-bash-{:016x}.log", u64::from_ne_bytes(random))))
 }
 
 #[cfg(test)]

@@ -1,6 +1,5 @@
 //! Pictures that a program showed, as files.
 
-use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
@@ -25,7 +24,7 @@ pub(super) fn save(display: &Display, folder: &Path) -> Result<PathBuf, Failure>
 fn write(bytes: &[u8], folder: &Path, extension: &str) -> io::Result<PathBuf> {
     for number in 1..=NAMES_MAX {
         let path = folder.join(format!("eval-{number}.{extension}"));
-        match create(&path) {
+        match pirn_file::create_new(&path) {
             Ok(mut file) => {
                 file.write_all(bytes)?;
                 return Ok(path);
@@ -35,14 +34,6 @@ fn write(bytes: &[u8], folder: &Path, extension: &str) -> io::Result<PathBuf> {
         }
     }
     Err(io::Error::other("it has too many pictures already"))
-}
-
-fn create(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
 }
 
 fn extension(mime_type: &str) -> &'static str {

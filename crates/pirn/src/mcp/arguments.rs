@@ -73,6 +73,18 @@ pub(crate) struct ConfigurationArguments {
     pub(crate) mcp_config: Option<PathBuf>,
 }
 
+/// Which files count, for a command that works in the current folder.
+#[derive(Debug, Args)]
+pub(crate) struct FilesArguments {
+    /// Which configuration.
+    #[command(flatten)]
+    pub(crate) configuration: ConfigurationArguments,
+
+    /// Trust in the project.
+    #[command(flatten)]
+    pub(crate) approval: ApprovalArguments,
+}
+
 /// Whose configuration is changed.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct TargetArguments {
@@ -264,11 +276,7 @@ pub(crate) struct ListArguments {
 
     /// Which files.
     #[command(flatten)]
-    pub(crate) configuration: ConfigurationArguments,
-
-    /// Trust in the project.
-    #[command(flatten)]
-    pub(crate) approval: ApprovalArguments,
+    pub(crate) files: FilesArguments,
 }
 
 /// The arguments of `pirn mcp tools`.
@@ -284,11 +292,7 @@ pub(crate) struct ToolsArguments {
 
     /// Which files.
     #[command(flatten)]
-    pub(crate) configuration: ConfigurationArguments,
-
-    /// Trust in the project.
-    #[command(flatten)]
-    pub(crate) approval: ApprovalArguments,
+    pub(crate) files: FilesArguments,
 }
 
 /// The arguments of `pirn mcp call`.
@@ -316,11 +320,7 @@ pub(crate) struct CallArguments {
 
     /// Which files.
     #[command(flatten)]
-    pub(crate) configuration: ConfigurationArguments,
-
-    /// Trust in the project.
-    #[command(flatten)]
-    pub(crate) approval: ApprovalArguments,
+    pub(crate) files: FilesArguments,
 }
 
 /// The arguments of `pirn mcp prompt`.
@@ -344,11 +344,7 @@ pub(crate) struct PromptArguments {
 
     /// Which files.
     #[command(flatten)]
-    pub(crate) configuration: ConfigurationArguments,
-
-    /// Trust in the project.
-    #[command(flatten)]
-    pub(crate) approval: ApprovalArguments,
+    pub(crate) files: FilesArguments,
 }
 
 /// The arguments of `pirn mcp login`.
@@ -373,11 +369,7 @@ pub(crate) struct LoginArguments {
 
     /// Which files.
     #[command(flatten)]
-    pub(crate) configuration: ConfigurationArguments,
-
-    /// Trust in the project.
-    #[command(flatten)]
-    pub(crate) approval: ApprovalArguments,
+    pub(crate) files: FilesArguments,
 }
 
 /// The arguments of `pirn mcp logout`.
@@ -389,11 +381,7 @@ pub(crate) struct LogoutArguments {
 
     /// Which files.
     #[command(flatten)]
-    pub(crate) configuration: ConfigurationArguments,
-
-    /// Trust in the project.
-    #[command(flatten)]
-    pub(crate) approval: ApprovalArguments,
+    pub(crate) files: FilesArguments,
 }
 
 /// The arguments of `pirn mcp trace`.

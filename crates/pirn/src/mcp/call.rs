@@ -27,13 +27,8 @@ const CALL_ID: &str = "call";
 /// Runs the command.
 pub(super) fn run(arguments: &CallArguments, surroundings: &Surroundings) -> Result<Exit, Failure> {
     let values = read_arguments(arguments.arguments.as_deref())?;
-    let configuration = Configuration::in_current_folder(
-        &arguments.configuration,
-        &arguments.approval,
-        surroundings,
-    )?
-    .ok_or_else(|| unknown_server(&arguments.server, &[]))?;
-    configuration.server(&arguments.server)?;
+    let configuration =
+        Configuration::with_server(&arguments.server, &arguments.files, surroundings)?;
     let result = servers::with_servers(configuration, surroundings, async |servers, stopped| {
         let tool = find(servers, arguments, &stopped, surroundings).await?;
         call(&tool, values, arguments.timeout, stopped).await

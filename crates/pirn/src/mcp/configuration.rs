@@ -6,8 +6,7 @@ use pirn_mcp::{
     ConfigFile, ConfigProblem, LoadedConfig, Scope, ServerEntry, Severity, TransportEntry,
 };
 
-use super::{ConfigurationArguments, suggest};
-use crate::arguments::ApprovalArguments;
+use super::{ConfigurationArguments, FilesArguments, suggest};
 use crate::failure::Failure;
 use crate::project::Project;
 use crate::settings::Settings;
@@ -77,14 +76,25 @@ impl Configuration {
 
     /// The same for a command that works in the current folder.
     pub(super) fn in_current_folder(
-        arguments: &ConfigurationArguments,
-        approval: &ApprovalArguments,
+        files: &FilesArguments,
         surroundings: &Surroundings,
     ) -> Result<Option<Self>, Failure> {
         let folder = &surroundings.cwd;
         let gates = [Gate::Settings, Gate::McpServers];
-        let project = Project::open(folder, &gates, approval, surroundings)?;
-        Self::load(arguments, &project, folder, surroundings)
+        let project = Project::open(folder, &gates, &files.approval, surroundings)?;
+        Self::load(&files.configuration, &project, folder, surroundings)
+    }
+
+    /// The same for a command about the server of this name, which must be there.
+    pub(super) fn with_server(
+        name: &str,
+        files: &FilesArguments,
+        surroundings: &Surroundings,
+    ) -> Result<Self, Failure> {
+        let configuration = Self::in_current_folder(files, surroundings)?
+            .ok_or_else(|| unknown_server(name, &[]))?;
+        configuration.server(name)?;
+        Ok(configuration)
     }
 
     /// The server of this name; the failure offers others that are alike.

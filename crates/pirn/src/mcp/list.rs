@@ -17,11 +17,7 @@ use crate::visible::on_one_line;
 
 /// Runs the command.
 pub(super) fn run(arguments: &ListArguments, surroundings: &Surroundings) -> Result<Exit, Failure> {
-    let configuration = Configuration::in_current_folder(
-        &arguments.configuration,
-        &arguments.approval,
-        surroundings,
-    )?;
+    let configuration = Configuration::in_current_folder(&arguments.files, surroundings)?;
     let Some(configuration) = configuration else {
         if arguments.json {
             standard::write_out(&as_json(&[], &[]))?;

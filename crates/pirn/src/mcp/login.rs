@@ -11,7 +11,7 @@ use pirn_mcp::{
 };
 
 use super::browser::Browser;
-use super::configuration::{Configuration, unknown_server};
+use super::configuration::Configuration;
 use super::servers::{self, config_surroundings, failure, http_client, interruptible};
 use super::{LoginArguments, LogoutArguments};
 use crate::consent::Asking;
@@ -33,12 +33,8 @@ pub(super) fn sign_in(
     arguments: &LoginArguments,
     surroundings: &Surroundings,
 ) -> Result<Exit, Failure> {
-    let configuration = Configuration::in_current_folder(
-        &arguments.configuration,
-        &arguments.approval,
-        surroundings,
-    )?
-    .ok_or_else(|| unknown_server(&arguments.name, &[]))?;
+    let configuration =
+        Configuration::with_server(&arguments.name, &arguments.files, surroundings)?;
     let entry = configuration.server(&arguments.name)?;
     interruptible(async |stopped| {
         let server = resolve(entry, surroundings).await?;
@@ -77,12 +73,8 @@ pub(super) fn sign_out(
     arguments: &LogoutArguments,
     surroundings: &Surroundings,
 ) -> Result<Exit, Failure> {
-    let configuration = Configuration::in_current_folder(
-        &arguments.configuration,
-        &arguments.approval,
-        surroundings,
-    )?
-    .ok_or_else(|| unknown_server(&arguments.name, &[]))?;
+    let configuration =
+        Configuration::with_server(&arguments.name, &arguments.files, surroundings)?;
     let entry = configuration.server(&arguments.name)?;
     interruptible(async |_| {
         let server = resolve(entry, surroundings).await?;

@@ -4,7 +4,7 @@ use pirn_mcp::{CallOptions, Waiting};
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::configuration::{Configuration, unknown_server};
+use super::configuration::Configuration;
 use super::servers::{self, Servers, failure};
 use super::table::Table;
 use super::{PromptArguments, call, pair};
@@ -23,13 +23,8 @@ pub(super) fn run(
         let (key, value) = pair(typed, &['='], "KEY=VALUE")?;
         values.insert(key, json!(value));
     }
-    let configuration = Configuration::in_current_folder(
-        &arguments.configuration,
-        &arguments.approval,
-        surroundings,
-    )?
-    .ok_or_else(|| unknown_server(&arguments.server, &[]))?;
-    configuration.server(&arguments.server)?;
+    let configuration =
+        Configuration::with_server(&arguments.server, &arguments.files, surroundings)?;
     let text = servers::with_servers(configuration, surroundings, async |servers, stopped| {
         connect(servers, &arguments.server, &stopped, surroundings).await?;
         let options = CallOptions {

@@ -18,11 +18,7 @@ pub(super) fn run(
     arguments: &ToolsArguments,
     surroundings: &Surroundings,
 ) -> Result<Exit, Failure> {
-    let configuration = Configuration::in_current_folder(
-        &arguments.configuration,
-        &arguments.approval,
-        surroundings,
-    )?;
+    let configuration = Configuration::in_current_folder(&arguments.files, surroundings)?;
     let Some(configuration) = configuration else {
         if let Some(name) = &arguments.server {
             return Err(super::configuration::unknown_server(name, &[]));
