@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use pirn_sandbox::Sandbox;
 use rmcp::RoleClient;
-use rmcp::model::{ProtocolVersion, ServerPeerInfo, SubscriptionFilter};
+use rmcp::model::{ErrorData, ProtocolVersion, ServerPeerInfo, SubscriptionFilter};
 use rmcp::service::{
     ClientInitializeError, ClientLifecycleMode, RunningService, serve_client_with_lifecycle,
 };
@@ -254,18 +254,15 @@ fn explain(name: &str, error: ClientInitializeError, cause: &Cause) -> Error {
         return known;
     }
     match (error, cause) {
-        (_, Cause::Process(ending)) if ending.status().is_some() => cause.closed(name),
         (ClientInitializeError::LegacyFallbackFailed { fallback, .. }, _) => {
             explain(name, *fallback, cause)
         }
-        (ClientInitializeError::JsonRpcError(data), _) => {
-            let code = i64::from(data.code.0);
-            Error::new(
-                ErrorKind::Server { code },
-                name,
-                format!("refused to start: {} (code {code})", data.message),
-            )
+        // Its own words say more than its end, which may follow from ours.
+        (ClientInitializeError::JsonRpcError(data), _) if !Wire::is_failure(&data) => {
+            refused(name, &data)
         }
+        (_, Cause::Process(ending)) if ending.status().is_some() => cause.closed(name),
+        (ClientInitializeError::JsonRpcError(data), _) => refused(name, &data),
         (
             ClientInitializeError::ConnectionClosed(_)
             | ClientInitializeError::TransportError { .. },
@@ -284,6 +281,15 @@ fn explain(name: &str, error: ClientInitializeError, cause: &Cause) -> Error {
         )
         .because(error),
     }
+}
+
+fn refused(name: &str, data: &ErrorData) -> Error {
+    let code = i64::from(data.code.0);
+    Error::new(
+        ErrorKind::Server { code },
+        name,
+        format!("refused to start: {} (code {code})", data.message),
+    )
 }
 
 /// Shakes hands over a transport, and hands the running service to a task that ends with it.
@@ -398,3 +404,6 @@ fn changes_wanted(info: &ServerPeerInfo) -> Option<SubscriptionFilter> {
         || filter.resources_list_changed.is_some();
     wants_any.then_some(filter)
 }
+
+#[cfg(test)]
+mod tests;

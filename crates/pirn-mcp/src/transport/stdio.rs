@@ -51,6 +51,15 @@ pub(crate) struct Ending {
 }
 
 impl Ending {
+    /// That of a child that ended like this.
+    #[cfg(test)]
+    pub(crate) fn with(status: ExitStatus) -> Self {
+        Self {
+            status: watch::channel(Some(status)).1,
+            is_silent: Arc::default(),
+        }
+    }
+
     /// How it ended, once it has.
     pub(crate) fn status(&self) -> Option<ExitStatus> {
         *self.status.borrow()

@@ -181,6 +181,12 @@ fn refusals() -> Vec<Row> {
         )
         .fails(Kind::Any, &["licence expired"]),
         Row::new(
+            "initialize_is_refused_by_a_server_that_ends",
+            STDIO,
+            legacy().on(INITIALIZE, [Act::Error(-32000, "licence expired"), Act::Exit(0)]),
+        )
+        .fails(Kind::Any, &["licence expired"]),
+        Row::new(
             "initialize_is_not_known",
             PIPE_AND_HTTP,
             legacy().on(INITIALIZE, [Act::Error(-32601, "Method not found")]),
