@@ -22,7 +22,6 @@ use tokio_util::sync::CancellationToken;
 
 #[cfg(any(test, feature = "fuzzing"))]
 pub use self::fuzzing::fuzz_worker;
-
 use self::judge::refused;
 use self::lane::{Command, Job, Lane};
 use self::registry::Registry;

@@ -259,10 +259,10 @@ fn explain(name: &str, error: ClientInitializeError, cause: &Cause) -> Error {
         }
         // Its own words say more than its end, which may follow from ours.
         (ClientInitializeError::JsonRpcError(data), _) if !Wire::is_failure(&data) => {
-            refused(name, &data)
+            refusal(name, &data)
         }
         (_, Cause::Process(ending)) if ending.status().is_some() => cause.closed(name),
-        (ClientInitializeError::JsonRpcError(data), _) => refused(name, &data),
+        (ClientInitializeError::JsonRpcError(data), _) => refusal(name, &data),
         (
             ClientInitializeError::ConnectionClosed(_)
             | ClientInitializeError::TransportError { .. },
@@ -283,7 +283,8 @@ fn explain(name: &str, error: ClientInitializeError, cause: &Cause) -> Error {
     }
 }
 
-fn refused(name: &str, data: &ErrorData) -> Error {
+/// What a server, or an error in its place, said against starting.
+fn refusal(name: &str, data: &ErrorData) -> Error {
     let code = i64::from(data.code.0);
     Error::new(
         ErrorKind::Server { code },

@@ -111,11 +111,11 @@ impl Service {
             }
             FreshMode::Once => {
                 // One that died while nothing ran has read nothing of the program either.
-                let mut spare = self.spare.take();
-                let has_it = spare
-                    .as_mut()
-                    .is_some_and(|spare| spare.wires.inbox.send(eval_line).is_ok());
-                if let Some(worker) = spare.filter(|_| has_it) {
+                let spare = self.spare.take().and_then(|mut spare| {
+                    let is_given = spare.wires.inbox.send(eval_line).is_ok();
+                    is_given.then_some(spare)
+                });
+                if let Some(worker) = spare {
                     let unread = Unread {
                         start: start.clone(),
                         eval_line: eval_line.to_owned(),
