@@ -10,10 +10,10 @@ use pirn_tool::Effects;
 use crate::confinement::ConfinementArguments;
 use crate::eval::EvalArguments;
 use crate::failure::{Exit, Failure};
+use crate::invocation::Invocation;
 use crate::mcp::{Configuration, ConfigurationArguments, McpArguments};
 use crate::project::Project;
-use crate::surroundings::Surroundings;
-use crate::trust::{Gate, Trust};
+use pirn_settings::{ProjectFileKind, Trust};
 
 /// Help is wrapped at this width, also on wider terminals: longer lines are hard to read.
 const HELP_COLUMNS_MAX: usize = 100;
@@ -243,11 +243,11 @@ pub(crate) struct UsedServersArguments {
 
 impl UsedServersArguments {
     /// The files of the project that the command uses.
-    pub(crate) fn gates(&self) -> &'static [Gate] {
+    pub(crate) fn file_kinds(&self) -> &'static [ProjectFileKind] {
         if self.no_mcp {
-            &[Gate::Settings]
+            &[ProjectFileKind::Settings]
         } else {
-            &[Gate::Settings, Gate::McpServers]
+            &[ProjectFileKind::Settings, ProjectFileKind::McpServers]
         }
     }
 
@@ -256,13 +256,12 @@ impl UsedServersArguments {
         &self,
         project: &Project,
         folder: &Path,
-        surroundings: &Surroundings,
+        invocation: &Invocation,
     ) -> Result<Option<Configuration>, Failure> {
         if self.no_mcp {
             return Ok(None);
         }
-        let configuration =
-            Configuration::load(&self.configuration, project, folder, surroundings)?;
+        let configuration = Configuration::load(&self.configuration, project, folder, invocation)?;
         // Servers that are all switched off cost nothing either.
         Ok(configuration.filter(Configuration::matters))
     }

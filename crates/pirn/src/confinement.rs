@@ -17,9 +17,9 @@ use serde_json::{Value, json};
 use crate::consent::Asking;
 use crate::exec::Questions;
 use crate::failure::{Exit, Failure};
-use crate::settings::{ReadableMode, SandboxSettings, THE_DEFAULTS};
-use crate::surroundings::Surroundings;
+use crate::invocation::Invocation;
 use asker::HostAsker;
+use pirn_settings::{ReadableMode, SandboxSettings, THE_DEFAULTS};
 
 pub(crate) use flags::{ConfinementArguments, chosen_network, network_parser};
 
@@ -55,7 +55,7 @@ impl Confinement {
     pub(crate) fn prepare(
         settings: &SandboxSettings,
         folder: &Path,
-        surroundings: &Surroundings,
+        invocation: &Invocation,
         moment: Moment,
     ) -> Result<Self, Failure> {
         let profile = settings.profile;
@@ -74,15 +74,15 @@ impl Confinement {
             NetworkMode::Off => (Network::Off, None),
             NetworkMode::On => (Network::On, None),
             NetworkMode::AllowList => {
-                asker = match surroundings.asking() {
-                    Asking::Possible => Some(Arc::new(HostAsker::new(surroundings.clone()))),
+                asker = match invocation.asking() {
+                    Asking::Possible => Some(Arc::new(HostAsker::new(invocation.clone()))),
                     Asking::Impossible => None,
                 };
                 let proxy = proxy(settings, asker.clone())?;
                 (Network::AllowList(proxy.clone()), Some(proxy))
             }
         };
-        let policy = policy(settings, network, folder, surroundings);
+        let policy = policy(settings, network, folder, invocation);
         let sandbox = match moment {
             // What the defaults ask for stops no run, so nobody has to know beforehand whether it can be had.
             Moment::FirstUse if is_default(settings) => Sandbox::on_demand(policy),
@@ -243,9 +243,9 @@ pub(crate) fn policy(
     settings: &SandboxSettings,
     network: Network,
     folder: &Path,
-    surroundings: &Surroundings,
+    invocation: &Invocation,
 ) -> SandboxPolicy {
-    let mut policy = SandboxPolicy::new(folder, &surroundings.temp_dir);
+    let mut policy = SandboxPolicy::new(folder, &invocation.host.temp_dir);
     policy.profile = settings.profile;
     policy.network = network;
     policy.write_roots.clone_from(&settings.write_roots);
@@ -253,8 +253,8 @@ pub(crate) fn policy(
         ReadableMode::Everything => Readable::Everything,
         ReadableMode::Listed => Readable::Only(settings.read_roots.clone()),
     };
-    policy.unreadable = unreadable(settings, surroundings.pirn_home.as_ref());
-    policy.home.clone_from(&surroundings.home);
+    policy.unreadable = unreadable(settings, invocation.host.pirn_home.as_ref());
+    policy.home.clone_from(&invocation.host.home);
     policy.limits = Limits {
         memory_bytes: settings.memory_mb.map(|mb| mb.saturating_mul(BYTES_PER_MB)),
         processes: Some(settings.processes),
@@ -284,9 +284,9 @@ fn unreadable(settings: &SandboxSettings, pirn_home: Option<&PathBuf>) -> Vec<St
 /// What the settings say about servers that their entries confine.
 pub(crate) fn server_confinement(
     settings: &SandboxSettings,
-    surroundings: &Surroundings,
+    invocation: &Invocation,
 ) -> ServerConfinement {
-    let policy = policy(settings, Network::Off, Path::new("/"), surroundings);
+    let policy = policy(settings, Network::Off, Path::new("/"), invocation);
     ServerConfinement {
         unreadable: policy.unreadable,
         // They were checked when they were read.

@@ -8,8 +8,8 @@ use pirn_tool::{Approver, Decision, Effects, Policy, PolicyInput};
 use serde_json::Value;
 
 use crate::exec::Questions;
-use crate::tty::{Answer, Tty};
-use crate::visible::{ends, on_one_line};
+use pirn_terminal::{Answer, Tty};
+use pirn_terminal::{ends, on_one_line};
 
 /// Characters of the arguments that a question shows from their start.
 const ARGUMENT_HEAD_CHARS: usize = 1_500;

@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use crate::arguments::DoctorArguments;
 use crate::failure::{Exit, Failure};
+use crate::invocation::Invocation;
 use crate::standard;
-use crate::surroundings::Surroundings;
 use checks::Check;
 
 /// What was found.
@@ -73,15 +73,12 @@ impl Report {
 }
 
 /// Runs the command.
-pub(crate) fn run(
-    arguments: &DoctorArguments,
-    surroundings: &Surroundings,
-) -> Result<Exit, Failure> {
+pub(crate) fn run(arguments: &DoctorArguments, invocation: &Invocation) -> Result<Exit, Failure> {
     let reports: Vec<Report> = checks::ALL
         .iter()
         .map(|Check { name, run }| Report {
             name,
-            ..run(surroundings)
+            ..run(invocation)
         })
         .collect();
     let text = if arguments.json {

@@ -30,13 +30,13 @@ use crate::event_loop;
 use crate::exec::{Screen, working_folder};
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
+use crate::invocation::Invocation;
 use crate::project::Project;
-use crate::settings::{EvalEngine, Settings};
 use crate::standard;
-use crate::surroundings::Surroundings;
-use crate::trust::Gate;
 use answer::Answering;
 use confirm::TerminalConfirmer;
+use pirn_settings::ProjectFileKind;
+use pirn_settings::{EvalEngine, Settings};
 use source::Program;
 
 pub(crate) use arguments::EvalArguments;
@@ -46,23 +46,28 @@ pub(crate) use kernel::{BROKER_ARGUMENT, broker};
 const CALL_ID: &str = "eval";
 
 /// Runs the command.
-pub(crate) fn run(arguments: &EvalArguments, surroundings: &Surroundings) -> Result<Exit, Failure> {
-    let program = Program::load(arguments, surroundings)?;
-    let cwd = working_folder(arguments.cwd.as_ref(), surroundings)?;
-    let answering = Answering::new(arguments, surroundings)?;
-    let project = Project::open(&cwd, &[Gate::Settings], &arguments.approval, surroundings)?;
+pub(crate) fn run(arguments: &EvalArguments, invocation: &Invocation) -> Result<Exit, Failure> {
+    let program = Program::load(arguments, invocation)?;
+    let cwd = working_folder(arguments.cwd.as_ref(), invocation)?;
+    let answering = Answering::new(arguments, invocation)?;
+    let project = Project::open(
+        &cwd,
+        &[ProjectFileKind::Settings],
+        &arguments.approval,
+        invocation,
+    )?;
     let settings = with_flags(project.settings, arguments)?;
     let store = state_store(arguments)?;
     let runtime = event_loop::on_main_thread()?;
     let entered = runtime.enter();
-    let confinement = Confinement::prepare(&settings.sandbox, &cwd, surroundings, Moment::Now)?;
+    let confinement = Confinement::prepare(&settings.sandbox, &cwd, invocation, Moment::Now)?;
     if let Some(shortcoming) = confinement.shortcoming() {
         standard::note(&shortcoming);
     }
-    let mut options = kernel::options(&settings, &cwd, store, surroundings)?;
+    let mut options = kernel::options(&settings, &cwd, store, invocation)?;
     options.network_asker = confinement.network_asker();
     let kernel = Kernel::new(options);
-    let screen = Screen::start(answering.screen_options(surroundings))?;
+    let screen = Screen::start(answering.screen_options(invocation))?;
     confinement.announce_at(screen.questions(), "The program");
     let work = Work {
         arguments,
@@ -70,7 +75,7 @@ pub(crate) fn run(arguments: &EvalArguments, surroundings: &Surroundings) -> Res
         settings: &settings,
         confinement: &confinement,
         cwd: &cwd,
-        surroundings,
+        invocation,
     };
     let stopped = CancellationToken::new();
     let interrupts = interrupt::watch(stopped.clone(), || ())?;
@@ -123,7 +128,7 @@ struct Work<'a> {
     settings: &'a Settings,
     confinement: &'a Confinement,
     cwd: &'a Path,
-    surroundings: &'a Surroundings,
+    invocation: &'a Invocation,
 }
 
 impl Work<'_> {
@@ -134,7 +139,7 @@ impl Work<'_> {
         screen: &Screen,
         stopped: CancellationToken,
     ) -> EvalReport {
-        let asking = self.surroundings.asking();
+        let asking = self.invocation.asking();
         let admitted = self.settings.eval.effects() | union(&self.arguments.allow);
         let tool = self.tool(kernel, screen, asking, admitted);
         let allowed = if self.arguments.yes {
@@ -209,7 +214,7 @@ impl Work<'_> {
             admitted,
             adapters: eval_adapters(AdapterOptions {
                 root: self.cwd.to_owned(),
-                environment: self.surroundings.environment.clone(),
+                environment: self.invocation.host.environment.clone(),
                 sandbox: sandbox.cloned(),
             }),
             confinement: sandbox.map(|sandbox| sandbox.report().clone()),
@@ -218,7 +223,7 @@ impl Work<'_> {
     }
 
     fn registry(&self) -> Registry {
-        let mut options = self.surroundings.tools_options(self.cwd);
+        let mut options = self.invocation.tools_options(self.cwd);
         options.sandbox = self.confinement.sandbox().cloned();
         let registry = Registry::new();
         for tool in builtin_tools(options) {

@@ -29,10 +29,10 @@ use crate::consent::{Asking, Consent, TerminalApprover};
 use crate::event_loop;
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
+use crate::invocation::{Display, Invocation};
 use crate::mcp::{Configuration, Occasion, Servers};
 use crate::project::Project;
 use crate::standard;
-use crate::surroundings::{Display, Surroundings};
 use answer::Answering;
 use source::ScriptFile;
 use store::StoreFile;
@@ -62,28 +62,27 @@ struct Plan {
 }
 
 /// Runs the command.
-pub(crate) fn run(arguments: ExecArguments, surroundings: &Surroundings) -> Result<Exit, Failure> {
-    let cwd = working_folder(arguments.cwd.as_ref(), surroundings)?;
-    let gates = arguments.mcp.gates();
-    let project = Project::open(&cwd, gates, &arguments.approval, surroundings)?;
+pub(crate) fn run(arguments: ExecArguments, invocation: &Invocation) -> Result<Exit, Failure> {
+    let cwd = working_folder(arguments.cwd.as_ref(), invocation)?;
+    let gates = arguments.mcp.file_kinds();
+    let project = Project::open(&cwd, gates, &arguments.approval, invocation)?;
     let mut sandbox_settings = project.settings.sandbox.clone();
     arguments.confinement.apply(&mut sandbox_settings)?;
-    let configuration = arguments.mcp.configuration(&project, &cwd, surroundings)?;
+    let configuration = arguments.mcp.configuration(&project, &cwd, invocation)?;
     let runtime = runtime(configuration.as_ref(), sandbox_settings.network)?;
     let registry = Registry::new();
     // Before anything else, so that servers start while the script is read and prepared.
     let servers = configuration
         .map(|configuration| {
             let _entered = runtime.enter();
-            Servers::prepare(configuration, &registry, &cwd, Occasion::Work, surroundings)
+            Servers::prepare(configuration, &registry, &cwd, Occasion::Work, invocation)
         })
         .transpose()?;
-    let confinement =
-        Confinement::prepare(&sandbox_settings, &cwd, surroundings, Moment::FirstUse)?;
-    let mut tools_options = surroundings.tools_options(&cwd);
+    let confinement = Confinement::prepare(&sandbox_settings, &cwd, invocation, Moment::FirstUse)?;
+    let mut tools_options = invocation.tools_options(&cwd);
     tools_options.sandbox = confinement.sandbox().cloned();
     let tools = builtin_tools(tools_options);
-    let plan = Plan::new(arguments, surroundings, tools, &registry, servers.as_ref())?;
+    let plan = Plan::new(arguments, invocation, tools, &registry, servers.as_ref())?;
     for note in &plan.file.source.notes {
         standard::note(note);
     }
@@ -102,7 +101,7 @@ pub(crate) fn run(arguments: ExecArguments, surroundings: &Surroundings) -> Resu
         runtime.block_on(servers.settle_and_tell(named, &stopped, plan.display));
     }
     let registry = plan.selection.apply(&registry);
-    let screen = Screen::start(plan.answering.screen_options(surroundings))?;
+    let screen = Screen::start(plan.answering.screen_options(invocation))?;
     if let Some(servers) = &servers {
         servers.announce_at(screen.questions());
     }
@@ -131,17 +130,17 @@ fn runtime(configuration: Option<&Configuration>, network: NetworkMode) -> anyho
 impl Plan {
     fn new(
         arguments: ExecArguments,
-        surroundings: &Surroundings,
+        invocation: &Invocation,
         tools: Vec<Tool>,
         registry: &Registry,
         servers: Option<&Servers>,
     ) -> Result<Self, Failure> {
-        let file = ScriptFile::load(&arguments, surroundings)?;
+        let file = ScriptFile::load(&arguments, invocation)?;
         let selection = Selection::new(&arguments, &tools, servers)?;
         for tool in tools {
             registry.register(tool);
         }
-        let asking = surroundings.asking();
+        let asking = invocation.asking();
         let denied = union(&arguments.deny);
         let consent = if arguments.read_only {
             Consent::read_only(denied)
@@ -149,12 +148,12 @@ impl Plan {
             Consent::new(union(&arguments.yes), denied, asking)
         };
         let limits = limits(&arguments, &file);
-        let folder = OutputFolder::new(&surroundings.temp_dir);
+        let folder = OutputFolder::new(&invocation.host.temp_dir);
         let answering = Answering::new(&arguments, file.source.options, folder);
         let display = if arguments.quiet {
             Display::Lines
         } else {
-            surroundings.display
+            invocation.display
         };
         let store = arguments.store.map(StoreFile::open).transpose()?;
         Ok(Self {
@@ -239,13 +238,13 @@ impl Plan {
 /// The folder in which tools work.
 pub(crate) fn working_folder(
     cwd: Option<&PathBuf>,
-    surroundings: &Surroundings,
+    invocation: &Invocation,
 ) -> Result<PathBuf, Failure> {
     let Some(cwd) = cwd else {
-        return Ok(surroundings.cwd.clone());
+        return Ok(invocation.host.cwd.clone());
     };
     let shown = cwd.display();
-    let folder = surroundings.cwd.join(cwd);
+    let folder = invocation.host.cwd.join(cwd);
     match std::fs::metadata(&folder) {
         Ok(metadata) if metadata.is_dir() => Ok(folder),
         Ok(_) => Err(Failure::usage(format!("--cwd {shown} is not a folder"))),

@@ -101,11 +101,6 @@ impl Failure {
         }
     }
 
-    /// The message alone.
-    pub(crate) fn message(&self) -> String {
-        self.error.to_string()
-    }
-
     /// Ends with another exit code.
     pub(crate) fn with_exit(mut self, exit: Exit) -> Self {
         self.exit = exit;

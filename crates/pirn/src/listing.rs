@@ -8,15 +8,11 @@ use serde_json::{Value, json};
 use crate::arguments::ToolsArguments;
 use crate::consent::names;
 use crate::failure::{Exit, Failure};
+use crate::invocation::Invocation;
 use crate::mcp;
 use crate::project::Project;
 use crate::standard;
-use crate::surroundings::{Stream, Surroundings};
-use crate::tty;
-use crate::visible::{cut, on_one_line};
-
-/// Columns of a row where the output is not on a terminal.
-const COLUMNS_DEFAULT: usize = 120;
+use pirn_terminal::on_one_line;
 
 /// A tool with its identifier.
 struct Row {
@@ -25,25 +21,22 @@ struct Row {
 }
 
 /// Runs the command.
-pub(crate) fn run(
-    arguments: &ToolsArguments,
-    surroundings: &Surroundings,
-) -> Result<Exit, Failure> {
+pub(crate) fn run(arguments: &ToolsArguments, invocation: &Invocation) -> Result<Exit, Failure> {
     let registry = Registry::new();
-    for tool in builtin_tools(surroundings.tools_options(&surroundings.cwd)) {
+    for tool in builtin_tools(invocation.tools_options(&invocation.host.cwd)) {
         registry.register(tool);
     }
     let project = Project::open(
-        &surroundings.cwd,
-        arguments.mcp.gates(),
+        &invocation.host.cwd,
+        arguments.mcp.file_kinds(),
         &arguments.approval,
-        surroundings,
+        invocation,
     )?;
     let configuration = arguments
         .mcp
-        .configuration(&project, &surroundings.cwd, surroundings)?;
+        .configuration(&project, &invocation.host.cwd, invocation)?;
     if let Some(configuration) = configuration {
-        mcp::fetch_tools(configuration, &registry, surroundings)?;
+        mcp::fetch_tools(configuration, &registry, invocation)?;
     }
     let tools = registry.callable();
     let identifiers = tool_identifiers(tools.iter().map(|tool| tool.spec().name.as_str()));
@@ -73,7 +66,7 @@ pub(crate) fn run(
     } else if arguments.declarations {
         declarations(&rows)
     } else {
-        table(&rows, surroundings.stdout)
+        table(&rows, invocation)
     };
     standard::write_out(&text)?;
     Ok(Exit::Success)
@@ -132,29 +125,16 @@ fn declarations(rows: &[Row]) -> String {
     format!("{}\n", render_declarations(&tools, &[]))
 }
 
-fn table(rows: &[Row], stdout: Stream) -> String {
-    let columns = match stdout {
-        Stream::Terminal => tty::columns().unwrap_or(COLUMNS_DEFAULT),
-        Stream::Other => COLUMNS_DEFAULT,
-    };
-    let effects = |row: &Row| match names(row.tool.spec().effects) {
-        names if names.is_empty() => "-".to_owned(),
-        names => names,
-    };
-    let width = |cell: &dyn Fn(&Row) -> usize| rows.iter().map(cell).max().unwrap_or_default();
-    let name_width = width(&|row| row.tool.spec().name.chars().count());
-    let effects_width = width(&|row| effects(row).chars().count());
-    rows.iter()
-        .map(|row| {
-            let spec = row.tool.spec();
-            let summary = on_one_line(spec.description.lines().next().unwrap_or_default());
-            let name = on_one_line(&spec.name);
-            let line = format!(
-                "{name:<name_width$}  {:<effects_width$}  {summary}",
-                effects(row)
-            );
-            cut(line.trim_end(), columns)
-        })
-        .flat_map(|line| [line, "\n".to_owned()])
-        .collect()
+fn table(rows: &[Row], invocation: &Invocation) -> String {
+    let mut table = invocation.table();
+    for row in rows {
+        let spec = row.tool.spec();
+        let effects = match names(spec.effects) {
+            names if names.is_empty() => "-".to_owned(),
+            names => names,
+        };
+        let summary = spec.description.lines().next().unwrap_or_default();
+        table.row([spec.name.as_str(), &effects, summary]);
+    }
+    table.render()
 }

@@ -12,6 +12,7 @@ mod event_loop;
 mod exec;
 mod failure;
 mod interrupt;
+mod invocation;
 mod listing;
 mod mcp;
 mod program;
@@ -20,17 +21,14 @@ mod project;
 mod reference;
 mod settings;
 mod standard;
-mod surroundings;
 mod trust;
-mod tty;
 mod variables;
-mod visible;
 
 use clap::{CommandFactory as _, Parser as _};
 
 use arguments::{Command, CommandLine, CompletionsArguments};
 use failure::{Exit, Failure};
-use surroundings::Surroundings;
+use invocation::Invocation;
 
 fn main() -> std::process::ExitCode {
     // Before anything else is read: this is not the process that the user started.
@@ -57,14 +55,14 @@ fn run() -> Result<Exit, Failure> {
         }
         Err(error) => return Err(Failure::from_clap(&error)),
     };
-    let surroundings = Surroundings::read()?;
+    let invocation = Invocation::read()?;
     match command_line.command {
-        Command::Exec(arguments) => exec::run(*arguments, &surroundings),
-        Command::Eval(arguments) => eval::run(&arguments, &surroundings),
-        Command::Tools(arguments) => listing::run(&arguments, &surroundings),
-        Command::Mcp(arguments) => mcp::run(&arguments, &surroundings),
-        Command::Trust(arguments) => trust::run(&arguments, &surroundings),
-        Command::Doctor(arguments) => doctor::run(&arguments, &surroundings),
+        Command::Exec(arguments) => exec::run(*arguments, &invocation),
+        Command::Eval(arguments) => eval::run(&arguments, &invocation),
+        Command::Tools(arguments) => listing::run(&arguments, &invocation),
+        Command::Mcp(arguments) => mcp::run(&arguments, &invocation),
+        Command::Trust(arguments) => trust::run(&arguments, &invocation),
+        Command::Doctor(arguments) => doctor::run(&arguments, &invocation),
         Command::Completions(arguments) => completions(&arguments),
     }
 }

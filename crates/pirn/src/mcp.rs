@@ -12,20 +12,19 @@ mod login;
 mod progress;
 mod prompt;
 mod servers;
-mod table;
 mod tools;
 mod trace;
 
 use pirn_mcp::Setting;
 
 use crate::failure::{Exit, Failure};
+use crate::invocation::Invocation;
 use crate::standard;
-use crate::surroundings::Surroundings;
-use crate::visible::on_one_line;
 use arguments::{
     AddArguments, CallArguments, FilesArguments, ImportArguments, ListArguments, LoginArguments,
     LogoutArguments, McpCommand, NamedArguments, PromptArguments, ToolsArguments, TraceArguments,
 };
+use pirn_terminal::on_one_line;
 
 pub(crate) use arguments::{ConfigurationArguments, McpArguments};
 pub(crate) use configuration::{Configuration, overview};
@@ -35,20 +34,20 @@ pub(crate) use servers::{Occasion, Servers, fetch_tools};
 const LIKENESS_MIN: f64 = 0.7;
 
 /// Runs one of the commands.
-pub(crate) fn run(arguments: &McpArguments, surroundings: &Surroundings) -> Result<Exit, Failure> {
+pub(crate) fn run(arguments: &McpArguments, invocation: &Invocation) -> Result<Exit, Failure> {
     match &arguments.command {
-        McpCommand::Add(arguments) => edit::add(arguments, surroundings),
-        McpCommand::Remove(arguments) => edit::remove(arguments, surroundings),
-        McpCommand::Enable(arguments) => edit::switch(arguments, Setting::Enable, surroundings),
-        McpCommand::Disable(arguments) => edit::switch(arguments, Setting::Disable, surroundings),
-        McpCommand::List(arguments) => list::run(arguments, surroundings),
-        McpCommand::Tools(arguments) => tools::run(arguments, surroundings),
-        McpCommand::Call(arguments) => call::run(arguments, surroundings),
-        McpCommand::Prompt(arguments) => prompt::run(arguments, surroundings),
-        McpCommand::Login(arguments) => login::sign_in(arguments, surroundings),
-        McpCommand::Logout(arguments) => login::sign_out(arguments, surroundings),
-        McpCommand::Trace(arguments) => trace::run(arguments, surroundings),
-        McpCommand::Import(arguments) => import::run(arguments, surroundings),
+        McpCommand::Add(arguments) => edit::add(arguments, invocation),
+        McpCommand::Remove(arguments) => edit::remove(arguments, invocation),
+        McpCommand::Enable(arguments) => edit::switch(arguments, Setting::Enable, invocation),
+        McpCommand::Disable(arguments) => edit::switch(arguments, Setting::Disable, invocation),
+        McpCommand::List(arguments) => list::run(arguments, invocation),
+        McpCommand::Tools(arguments) => tools::run(arguments, invocation),
+        McpCommand::Call(arguments) => call::run(arguments, invocation),
+        McpCommand::Prompt(arguments) => prompt::run(arguments, invocation),
+        McpCommand::Login(arguments) => login::sign_in(arguments, invocation),
+        McpCommand::Logout(arguments) => login::sign_out(arguments, invocation),
+        McpCommand::Trace(arguments) => trace::run(arguments, invocation),
+        McpCommand::Import(arguments) => import::run(arguments, invocation),
     }
 }
 

@@ -4,7 +4,7 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use crate::failure::Failure;
-use crate::surroundings::{Stream, Surroundings};
+use crate::invocation::{Invocation, Stream};
 
 /// Bytes of a script; the contract's number. Nobody writes more, and a file of that size is a wrong one.
 const SOURCE_BYTES_MAX: u64 = 1 << 20;
@@ -39,7 +39,7 @@ impl<'a> ProgramText<'a> {
         code: Option<&String>,
         file: Option<&'a PathBuf>,
         command: &str,
-        surroundings: &Surroundings,
+        invocation: &Invocation,
     ) -> Result<Self, Failure> {
         match (code, file) {
             (Some(code), _) => Ok(Self {
@@ -59,18 +59,18 @@ impl<'a> ProgramText<'a> {
                 })
             }
             (None, Some(path)) => Ok(Self {
-                text: read_file(path, command, surroundings)?,
+                text: read_file(path, command, invocation)?,
                 origin: Origin::File(path),
                 shown: path.to_string_lossy().into_owned(),
             }),
-            (None, None) => Err(nothing_given(command, surroundings)),
+            (None, None) => Err(nothing_given(command, invocation)),
         }
     }
 }
 
-fn nothing_given(command: &str, surroundings: &Surroundings) -> Failure {
+fn nothing_given(command: &str, invocation: &Invocation) -> Failure {
     let failure = Failure::usage("no script was given");
-    match surroundings.stdin {
+    match invocation.stdin {
         Stream::Terminal => failure.hint(format!(
             "name a file, or give code: {command} -e 'return 1 + 1'"
         )),
@@ -80,9 +80,9 @@ fn nothing_given(command: &str, surroundings: &Surroundings) -> Failure {
     }
 }
 
-fn read_file(path: &Path, command: &str, surroundings: &Surroundings) -> Result<String, Failure> {
+fn read_file(path: &Path, command: &str, invocation: &Invocation) -> Result<String, Failure> {
     let shown = path.display();
-    let full = surroundings.cwd.join(path);
+    let full = invocation.host.cwd.join(path);
     let unreadable = |error: io::Error| {
         let kind = error.kind();
         let failure = Failure::usage_because(error, format!("{shown} cannot be read"));
@@ -92,7 +92,7 @@ fn read_file(path: &Path, command: &str, surroundings: &Surroundings) -> Result<
             }
             io::ErrorKind::NotFound => failure.hint(format!(
                 "relative paths start at {}",
-                surroundings.cwd.display()
+                invocation.host.cwd.display()
             )),
             _ => failure,
         }

@@ -4,9 +4,10 @@ use std::path::Path;
 
 use crate::arguments::ApprovalArguments;
 use crate::failure::Failure;
-use crate::settings::Settings;
-use crate::surroundings::Surroundings;
-use crate::trust::{Gate, Trust, decide};
+use crate::invocation::Invocation;
+use crate::trust::decide;
+use pirn_settings::Settings;
+use pirn_settings::{ProjectFileKind, Trust};
 
 /// The project that a command works in.
 #[derive(Debug)]
@@ -21,14 +22,14 @@ impl Project {
     /// Decides about the files of these kinds, at once for all, and reads the settings.
     pub(crate) fn open(
         folder: &Path,
-        gates: &[Gate],
+        gates: &[ProjectFileKind],
         approval: &ApprovalArguments,
-        surroundings: &Surroundings,
+        invocation: &Invocation,
     ) -> Result<Self, Failure> {
-        let trust = decide(folder, gates, approval, surroundings)?;
+        let trust = decide(folder, gates, approval, invocation)?;
         Ok(Self {
             trust,
-            settings: Settings::load(folder, trust, surroundings)?,
+            settings: crate::settings::load(folder, trust, invocation)?,
         })
     }
 }

@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 use anyhow::Context as _;
 
 use crate::failure::Failure;
-use crate::surroundings::message_style;
+use crate::invocation::message_style;
 
 /// Writes to standard output. A reader that is gone has had enough, which is no error.
 pub(crate) fn write_out(text: &str) -> Result<(), Failure> {

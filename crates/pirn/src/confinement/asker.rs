@@ -8,10 +8,9 @@ use pirn_sandbox::{NetworkAnswer, NetworkAsker, NetworkFuture};
 use tokio::sync::Mutex;
 
 use crate::exec::Questions;
-use crate::settings;
-use crate::surroundings::Surroundings;
-use crate::tty::Tty;
-use crate::visible::on_one_line;
+use crate::invocation::Invocation;
+use pirn_terminal::Tty;
+use pirn_terminal::on_one_line;
 
 /// The list that an answer is added to that counts for always.
 const ALLOWED_HOSTS: &str = "sandbox.allowedHosts";
@@ -19,7 +18,7 @@ const ALLOWED_HOSTS: &str = "sandbox.allowedHosts";
 /// Asks on the user's terminal, one question after the other.
 #[derive(Debug)]
 pub(crate) struct HostAsker {
-    surroundings: Surroundings,
+    invocation: Invocation,
     /// Where questions are announced, and who wants what they are about.
     desk: OnceLock<(Questions, &'static str)>,
     /// Hosts that were denied: whoever tries again is not worth another question. Held while a question is open.
@@ -27,10 +26,10 @@ pub(crate) struct HostAsker {
 }
 
 impl HostAsker {
-    /// An asker that keeps answers in the settings of these surroundings.
-    pub(super) fn new(surroundings: Surroundings) -> Self {
+    /// An asker that keeps answers in the settings of these invocation.
+    pub(super) fn new(invocation: Invocation) -> Self {
         Self {
-            surroundings,
+            invocation,
             desk: OnceLock::new(),
             denied: Mutex::default(),
         }
@@ -53,10 +52,10 @@ impl HostAsker {
             return NetworkAnswer::Deny;
         }
         let open = desk.open().await;
-        let (who, host, surroundings) = (*who, host.to_owned(), self.surroundings.clone());
+        let (who, host, invocation) = (*who, host.to_owned(), self.invocation.clone());
         let answer = tokio::task::spawn_blocking(move || {
             let _open = open;
-            ask(who, &host, port, &surroundings)
+            ask(who, &host, port, &invocation)
         })
         .await;
         match answer {
@@ -76,7 +75,7 @@ impl NetworkAsker for HostAsker {
     }
 }
 
-fn ask(who: &str, host: &str, port: u16, surroundings: &Surroundings) -> io::Result<NetworkAnswer> {
+fn ask(who: &str, host: &str, port: u16, invocation: &Invocation) -> io::Result<NetworkAnswer> {
     let mut tty = Tty::open()?;
     // The reset undoes whatever was shown before.
     let prompt = format!(
@@ -93,10 +92,10 @@ fn ask(who: &str, host: &str, port: u16, surroundings: &Surroundings) -> io::Res
     let answer = answer.unwrap_or(NetworkAnswer::Deny);
     if answer == NetworkAnswer::Always {
         let entry = format!("{host}:{port}");
-        if let Err(failure) = settings::add_to_list(ALLOWED_HOSTS, &entry, surroundings) {
+        if let Err(problem) = pirn_settings::add_to_list(ALLOWED_HOSTS, &entry, &invocation.host) {
             tty.show(&format!(
                 "  It counts for this session only: {}\n",
-                on_one_line(&failure.message())
+                on_one_line(&problem)
             ))?;
         }
     }

@@ -5,8 +5,8 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use pirn_sandbox::{HostRule, NetworkMode, Profile};
 
 use crate::failure::Failure;
-use crate::settings::SandboxSettings;
 use crate::standard;
+use pirn_settings::SandboxSettings;
 
 /// Flags about confinement, for one run. They win over the settings.
 #[derive(Debug, Default, Args)]

@@ -1,7 +1,7 @@
 use pirn_sandbox::{Layer, Level, MissingLayer, NetworkMode, Profile, SandboxReport};
 
 use super::{ConfinementArguments, shortcoming, unreadable};
-use crate::settings::SandboxSettings;
+use pirn_settings::SandboxSettings;
 
 fn flags(line: &str) -> Result<ConfinementArguments, clap::Error> {
     use clap::{Args as _, FromArgMatches as _};

@@ -11,16 +11,15 @@ use pirn_vm::{End, EngineOptions, Limits, Program, Step, Vm, VmEngine};
 use super::{Report, confinement, interpreters};
 use crate::consent::Asking;
 use crate::event_loop;
+use crate::invocation::{Display, Invocation, Stream};
 use crate::mcp;
 use crate::settings;
-use crate::surroundings::{Display, Stream, Surroundings};
 use crate::trust;
-use crate::tty;
 
 /// One thing to look at.
 pub(super) struct Check {
     pub(super) name: &'static str,
-    pub(super) run: fn(&Surroundings) -> Report,
+    pub(super) run: fn(&Invocation) -> Report,
 }
 
 /// Everything, in the order of the report.
@@ -88,7 +87,7 @@ const STARTS: usize = 21;
 /// How long `true` may take to run on the busiest machine.
 const CHILD_WAIT: Duration = Duration::from_secs(10);
 
-fn version(_surroundings: &Surroundings) -> Report {
+fn version(_surroundings: &Invocation) -> Report {
     Report::good(format!(
         "pirn {} for {} on {}, engine {}",
         env!("CARGO_PKG_VERSION"),
@@ -98,7 +97,7 @@ fn version(_surroundings: &Surroundings) -> Report {
     ))
 }
 
-fn engine(_surroundings: &Surroundings) -> Report {
+fn engine(_surroundings: &Invocation) -> Report {
     match median_start() {
         Ok(start) => Report::good(format!("a script starts in {} µs", start.as_micros())),
         Err(error) => Report::bad(
@@ -136,10 +135,10 @@ fn median_start() -> anyhow::Result<Duration> {
     Ok(starts.get(STARTS / 2).copied().unwrap_or_default())
 }
 
-fn temp_folder(surroundings: &Surroundings) -> Report {
-    let folder = surroundings.temp_dir.display();
-    let written =
-        tempfile::tempfile_in(&surroundings.temp_dir).and_then(|mut file| file.write_all(b"pirn"));
+fn temp_folder(invocation: &Invocation) -> Report {
+    let folder = invocation.host.temp_dir.display();
+    let written = tempfile::tempfile_in(&invocation.host.temp_dir)
+        .and_then(|mut file| file.write_all(b"pirn"));
     match written {
         Ok(()) => Report::good(format!("{folder} is writable")),
         Err(error) => Report::bad(
@@ -149,8 +148,8 @@ fn temp_folder(surroundings: &Surroundings) -> Report {
     }
 }
 
-fn children(surroundings: &Surroundings) -> Report {
-    match run_true(surroundings) {
+fn children(invocation: &Invocation) -> Report {
+    match run_true(invocation) {
         Ok(()) => Report::good("start, end and are cleaned up"),
         Err(error) => Report::bad(
             error.to_string(),
@@ -159,10 +158,10 @@ fn children(surroundings: &Surroundings) -> Report {
     }
 }
 
-fn run_true(surroundings: &Surroundings) -> anyhow::Result<()> {
+fn run_true(invocation: &Invocation) -> anyhow::Result<()> {
     event_loop::on_main_thread()?.block_on(async {
         let child = Command::new("true")
-            .envs(surroundings.environment.iter().cloned())
+            .envs(invocation.host.environment.iter().cloned())
             .spawn()?;
         let ended = tokio::time::timeout(CHILD_WAIT, async {
             let status = child.wait().await;
@@ -177,8 +176,8 @@ fn run_true(surroundings: &Surroundings) -> anyhow::Result<()> {
     })
 }
 
-fn bash(surroundings: &Surroundings) -> Report {
-    if let Some(shell) = &surroundings.shell {
+fn bash(invocation: &Invocation) -> Report {
+    if let Some(shell) = &invocation.host.shell {
         let shown = shell.display();
         return if shell.is_file() {
             Report::good(format!("{shown}, from PIRN_SHELL"))
@@ -193,7 +192,7 @@ fn bash(surroundings: &Surroundings) -> Report {
     let found = usual
         .is_file()
         .then_some(usual)
-        .or_else(|| on_path(surroundings, "bash"));
+        .or_else(|| on_path(invocation, "bash"));
     match found {
         Some(path) => Report::good(path.display().to_string()),
         None => Report::lacking(
@@ -203,8 +202,8 @@ fn bash(surroundings: &Surroundings) -> Report {
     }
 }
 
-fn git(surroundings: &Surroundings) -> Report {
-    match on_path(surroundings, "git") {
+fn git(invocation: &Invocation) -> Report {
+    match on_path(invocation, "git") {
         Some(path) => Report::good(path.display().to_string()),
         None => Report::lacking(
             "not found",
@@ -213,8 +212,9 @@ fn git(surroundings: &Surroundings) -> Report {
     }
 }
 
-pub(super) fn on_path(surroundings: &Surroundings, program: &str) -> Option<PathBuf> {
-    let path = surroundings
+pub(super) fn on_path(invocation: &Invocation, program: &str) -> Option<PathBuf> {
+    let path = invocation
+        .host
         .environment
         .iter()
         .find(|(name, _)| name == OsStr::new("PATH"))?;
@@ -223,33 +223,33 @@ pub(super) fn on_path(surroundings: &Surroundings, program: &str) -> Option<Path
         .find(|candidate| candidate.is_file())
 }
 
-fn terminal(surroundings: &Surroundings) -> Report {
+fn terminal(invocation: &Invocation) -> Report {
     let name = |stream: Stream| match stream {
         Stream::Terminal => "terminal",
         Stream::Other => "other",
     };
     let streams = format!(
         "stdin {}, stdout {}, stderr {}",
-        name(surroundings.stdin),
-        name(surroundings.stdout),
-        name(surroundings.stderr)
+        name(invocation.stdin),
+        name(invocation.stdout),
+        name(invocation.stderr)
     );
-    let width = tty::columns()
+    let width = pirn_terminal::columns()
         .map(|columns| format!(", {columns} columns"))
         .unwrap_or_default();
-    let display = match surroundings.display {
+    let display = match invocation.display {
         Display::Moving => "running calls are repainted",
         Display::Lines => "calls are plain lines",
     };
-    let asking = match surroundings.asking() {
+    let asking = match invocation.asking() {
         Asking::Possible => "questions are asked",
         Asking::Impossible => "nobody can be asked, --yes allows effects",
     };
     Report::good(format!("{streams}{width}; {display}; {asking}"))
 }
 
-fn pirn_home(surroundings: &Surroundings) -> Report {
-    let Some(home) = &surroundings.pirn_home else {
+fn pirn_home(invocation: &Invocation) -> Report {
+    let Some(home) = &invocation.host.pirn_home else {
         return Report::lacking("there is no home folder", "set HOME or PIRN_HOME");
     };
     let shown = home.display();
@@ -269,8 +269,8 @@ fn pirn_home(surroundings: &Surroundings) -> Report {
     }
 }
 
-fn settings(surroundings: &Surroundings) -> Report {
-    match settings::summary(surroundings) {
+fn settings(invocation: &Invocation) -> Report {
+    match settings::summary(invocation) {
         Ok(summary) => Report::good(summary),
         Err(problem) => Report::lacking(
             problem,
@@ -279,8 +279,8 @@ fn settings(surroundings: &Surroundings) -> Report {
     }
 }
 
-fn project_trust(surroundings: &Surroundings) -> Report {
-    match trust::summary(surroundings) {
+fn project_trust(invocation: &Invocation) -> Report {
+    match trust::summary(invocation) {
         Ok(summary) => Report::good(summary),
         Err(error) => Report::lacking(
             error.to_string(),
@@ -289,8 +289,8 @@ fn project_trust(surroundings: &Surroundings) -> Report {
     }
 }
 
-fn mcp_servers(surroundings: &Surroundings) -> Report {
-    let overview = match mcp::overview(surroundings) {
+fn mcp_servers(invocation: &Invocation) -> Report {
+    let overview = match mcp::overview(invocation) {
         Ok(overview) => overview,
         Err(error) => return Report::lacking(error.to_string(), "see the line above"),
     };

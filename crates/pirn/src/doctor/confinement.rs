@@ -8,23 +8,23 @@ use serde_json::{Value, json};
 use super::Report;
 use crate::confinement::policy;
 use crate::event_loop;
-use crate::settings::SandboxSettings;
-use crate::surroundings::Surroundings;
+use crate::invocation::Invocation;
+use pirn_settings::SandboxSettings;
 
 /// A bound that needs everything that bounds on memory need.
 const MEMORY_BYTES: u64 = 1 << 30;
 
 /// What each level would come to on this machine.
-pub(super) fn levels(surroundings: &Surroundings) -> Report {
+pub(super) fn levels(invocation: &Invocation) -> Report {
     let settings = SandboxSettings::default();
     // A folder of no importance: what is found depends on the machine alone.
-    let Ok(folder) = tempfile::tempdir_in(&surroundings.temp_dir) else {
+    let Ok(folder) = tempfile::tempdir_in(&invocation.host.temp_dir) else {
         return Report::lacking(
             "cannot be tried out: there is no place for temporary files",
             "see the line about the temporary folder",
         );
     };
-    let mut policy = policy(&settings, Network::Off, folder.path(), surroundings);
+    let mut policy = policy(&settings, Network::Off, folder.path(), invocation);
     policy.limits = Limits {
         memory_bytes: Some(MEMORY_BYTES),
         ..policy.limits

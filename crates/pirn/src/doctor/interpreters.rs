@@ -8,40 +8,40 @@ use pirn_sandbox::Command;
 use super::Report;
 use super::checks::on_path;
 use crate::event_loop;
-use crate::settings::Settings;
-use crate::surroundings::Surroundings;
-use crate::trust::Trust;
+use crate::invocation::Invocation;
+use pirn_settings::Settings;
+use pirn_settings::Trust;
 
 /// How long an interpreter may take to tell its version on the busiest machine.
 const VERSION_WAIT: Duration = Duration::from_secs(10);
 /// Longer answers are no versions.
 const VERSION_BYTES_MAX: usize = 200;
 
-pub(super) fn python(surroundings: &Surroundings) -> Report {
-    let set = own_settings(surroundings).and_then(|settings| settings.eval.python);
+pub(super) fn python(invocation: &Invocation) -> Report {
+    let set = own_settings(invocation).and_then(|settings| settings.eval.python);
     interpreter(
         set.as_deref(),
         "python3",
         "eval.python",
         "install Python 3, or set eval.python; until then `eval` runs no Python",
-        surroundings,
+        invocation,
     )
 }
 
-pub(super) fn node(surroundings: &Surroundings) -> Report {
-    let set = own_settings(surroundings).and_then(|settings| settings.eval.node);
+pub(super) fn node(invocation: &Invocation) -> Report {
+    let set = own_settings(invocation).and_then(|settings| settings.eval.node);
     interpreter(
         set.as_deref(),
         "node",
         "eval.node",
         "install Node.js, or set eval.node; until then `eval` runs JavaScript in Pirn's own engine",
-        surroundings,
+        invocation,
     )
 }
 
 /// The user's own settings, which alone decide about interpreters; what is wrong with them has a line of its own.
-fn own_settings(surroundings: &Surroundings) -> Option<Settings> {
-    Settings::load_quietly(&surroundings.cwd, Trust::Untrusted, surroundings).ok()
+fn own_settings(invocation: &Invocation) -> Option<Settings> {
+    crate::settings::load_quietly(&invocation.host.cwd, Trust::Untrusted, invocation).ok()
 }
 
 fn interpreter(
@@ -49,13 +49,13 @@ fn interpreter(
     usual: &str,
     setting: &str,
     remedy: &str,
-    surroundings: &Surroundings,
+    invocation: &Invocation,
 ) -> Report {
     let name = set.unwrap_or(usual);
     let path = if name.contains('/') {
         Some(PathBuf::from(name)).filter(|path| path.is_file())
     } else {
-        on_path(surroundings, name)
+        on_path(invocation, name)
     };
     let from = match set {
         Some(_) => format!(", from {setting}"),
@@ -64,7 +64,7 @@ fn interpreter(
     let Some(path) = path else {
         return Report::lacking(format!("{name} was not found{from}"), remedy);
     };
-    match version(&path, surroundings) {
+    match version(&path, invocation) {
         Some(version) => Report::good(format!("{}{from}: {version}", path.display())),
         None => Report::lacking(
             format!("{}{from} does not tell its version", path.display()),
@@ -74,12 +74,12 @@ fn interpreter(
 }
 
 /// What it says about its version.
-fn version(path: &Path, surroundings: &Surroundings) -> Option<String> {
+fn version(path: &Path, invocation: &Invocation) -> Option<String> {
     let runtime = event_loop::on_main_thread().ok()?;
     runtime.block_on(async {
         let mut child = Command::new(path)
             .arg("--version")
-            .envs(surroundings.environment.iter().cloned())
+            .envs(invocation.host.environment.iter().cloned())
             .spawn()
             .ok()?;
         let mut output = child.take_output()?;

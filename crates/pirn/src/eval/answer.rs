@@ -11,9 +11,9 @@ use super::images;
 use crate::confinement::Confinement;
 use crate::exec::{CallDisplay, Items, Screen, ScreenOptions};
 use crate::failure::{Exit, Failure};
+use crate::invocation::{Display, Invocation};
 use crate::standard;
-use crate::surroundings::{Display, Surroundings};
-use crate::visible::{on_one_line, without_controls};
+use pirn_terminal::{on_one_line, without_controls};
 
 /// How the result is shown.
 #[derive(Debug)]
@@ -38,13 +38,10 @@ enum Form {
 
 impl Answering {
     /// What the command line asks for.
-    pub(super) fn new(
-        arguments: &EvalArguments,
-        surroundings: &Surroundings,
-    ) -> Result<Self, Failure> {
+    pub(super) fn new(arguments: &EvalArguments, invocation: &Invocation) -> Result<Self, Failure> {
         let folder = match &arguments.output {
             Some(folder) => {
-                let folder = surroundings.cwd.join(folder);
+                let folder = invocation.host.cwd.join(folder);
                 if !folder.is_dir() {
                     return Err(Failure::usage(format!(
                         "--output {} is not a folder",
@@ -53,7 +50,7 @@ impl Answering {
                 }
                 folder
             }
-            None => surroundings.temp_dir.clone(),
+            None => invocation.host.temp_dir.clone(),
         };
         Ok(Self {
             form: if arguments.json {
@@ -74,8 +71,8 @@ impl Answering {
     }
 
     /// What is shown while the program runs.
-    pub(super) fn screen_options(&self, surroundings: &Surroundings) -> ScreenOptions {
-        let calls = match (self.form, surroundings.display) {
+    pub(super) fn screen_options(&self, invocation: &Invocation) -> ScreenOptions {
+        let calls = match (self.form, invocation.display) {
             _ if self.is_quiet => CallDisplay::Hidden,
             (Form::Json, _) | (_, Display::Lines) => CallDisplay::Lines,
             (Form::Stream, Display::Moving) => CallDisplay::Moving,
@@ -83,8 +80,8 @@ impl Answering {
         ScreenOptions {
             items: Items::None,
             calls,
-            stdout: surroundings.stdout,
-            stderr: surroundings.stderr,
+            stdout: invocation.stdout,
+            stderr: invocation.stderr,
             folder: OutputFolder::new(&self.folder),
         }
     }

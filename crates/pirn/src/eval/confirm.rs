@@ -1,7 +1,5 @@
 //! The question about a program, on the terminal.
 
-mod pager;
-
 use std::io;
 
 use futures_util::future::BoxFuture;
@@ -10,9 +8,8 @@ use pirn_eval::{Answer, Confirmer, Question};
 use crate::consent::{Asking, names};
 use crate::exec::Questions;
 use crate::standard;
-use crate::tty::Tty;
-use crate::visible::on_one_line;
-use pager::Seen;
+use pirn_terminal::on_one_line;
+use pirn_terminal::{Seen, Tty, show_pages};
 
 /// Asks on the user's terminal.
 #[derive(Debug)]
@@ -71,7 +68,7 @@ enum Said {
 fn ask(question: &Question) -> io::Result<Said> {
     let mut tty = Tty::open()?;
     tty.show(&introduction(question))?;
-    let unseen = match pager::show(&mut tty, &question.source)? {
+    let unseen = match show_pages(&mut tty, &question.source)? {
         Seen::Everything => String::new(),
         Seen::Part { lines, of } => {
             format!("You have not seen the whole program ({lines} of {of} lines). ")

@@ -14,8 +14,8 @@ use pirn_sandbox::{Network, NetworkMode};
 use super::engine::VmScripts;
 use crate::confinement::{network_rules, policy};
 use crate::failure::Failure;
-use crate::settings::{EvalEngine, Settings};
-use crate::surroundings::Surroundings;
+use crate::invocation::Invocation;
+use pirn_settings::{EvalEngine, Settings};
 
 /// The first argument that makes this program a kernel's broker. Nobody types it.
 pub(crate) const BROKER_ARGUMENT: &str = "--eval-broker";
@@ -47,7 +47,7 @@ pub(super) fn options(
     settings: &Settings,
     folder: &Path,
     state: Arc<dyn StateStore>,
-    surroundings: &Surroundings,
+    invocation: &Invocation,
 ) -> Result<KernelOptions, Failure> {
     let own = std::env::current_exe().context("the path of this program cannot be found")?;
     let broker = BrokerProgram {
@@ -58,15 +58,15 @@ pub(super) fn options(
     let mut options = KernelOptions::new(
         broker,
         folder,
-        confinement(settings, folder, surroundings)?,
+        confinement(settings, folder, invocation)?,
         state,
     );
-    options.environment.clone_from(&surroundings.environment);
+    options.environment.clone_from(&invocation.host.environment);
     options.python = match &eval.python {
-        Some(python) => Some(program(python, surroundings)),
+        Some(python) => Some(program(python, invocation)),
         None => project_python(folder),
     };
-    options.node = eval.node.as_deref().map(|node| program(node, surroundings));
+    options.node = eval.node.as_deref().map(|node| program(node, invocation));
     options.python_engine = match eval.engine {
         EvalEngine::Fresh => PythonEngine::Fresh,
         EvalEngine::Persistent => PythonEngine::Persistent,
@@ -79,9 +79,9 @@ pub(super) fn options(
 fn confinement(
     settings: &Settings,
     folder: &Path,
-    surroundings: &Surroundings,
+    invocation: &Invocation,
 ) -> Result<WorkerConfinement, Failure> {
-    let policy = policy(&settings.sandbox, Network::Off, folder, surroundings);
+    let policy = policy(&settings.sandbox, Network::Off, folder, invocation);
     Ok(WorkerConfinement {
         profile: policy.profile,
         network: match settings.sandbox.network {
@@ -102,8 +102,8 @@ fn confinement(
 }
 
 /// The program that a setting names: a path, `~/…`, or a name on the `PATH`.
-fn program(named: &str, surroundings: &Surroundings) -> PathBuf {
-    match (named.strip_prefix("~/"), &surroundings.home) {
+fn program(named: &str, invocation: &Invocation) -> PathBuf {
+    match (named.strip_prefix("~/"), &invocation.host.home) {
         (Some(rest), Some(home)) => home.join(rest),
         _ => PathBuf::from(named),
     }

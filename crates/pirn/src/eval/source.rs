@@ -6,8 +6,8 @@ use pirn_eval::Language;
 
 use super::arguments::EvalArguments;
 use crate::failure::Failure;
+use crate::invocation::Invocation;
 use crate::program::{Origin, ProgramText};
-use crate::surroundings::Surroundings;
 
 /// A program that can be run.
 #[derive(Debug)]
@@ -20,13 +20,13 @@ impl Program {
     /// Reads what the command line names.
     pub(super) fn load(
         arguments: &EvalArguments,
-        surroundings: &Surroundings,
+        invocation: &Invocation,
     ) -> Result<Self, Failure> {
         let program = ProgramText::load(
             arguments.code.as_ref(),
             arguments.file.as_ref(),
             "pirn eval",
-            surroundings,
+            invocation,
         )?;
         let language = match (arguments.language(), program.origin) {
             (Some(language), _) => language,

@@ -13,9 +13,9 @@ use super::screen::{CallDisplay, Items, Screen, ScreenOptions};
 use crate::arguments::ExecArguments;
 use crate::confinement::Confinement;
 use crate::failure::{Exit, Failure};
+use crate::invocation::{Display, Invocation, Stream};
 use crate::standard;
-use crate::surroundings::{Display, Stream, Surroundings};
-use crate::visible::without_controls;
+use pirn_terminal::without_controls;
 
 /// Lines of the header that a model reads; what follows is about a cut.
 const HEADER_LINES: usize = 3;
@@ -74,13 +74,13 @@ impl Answering {
     }
 
     /// What is shown while the script runs.
-    pub(super) fn screen_options(&self, surroundings: &Surroundings) -> ScreenOptions {
+    pub(super) fn screen_options(&self, invocation: &Invocation) -> ScreenOptions {
         let items = match self.form {
             Form::Stream => Items::All,
             Form::Cut { .. } => Items::Console,
             Form::Laid { .. } | Form::Json => Items::None,
         };
-        let calls = match (self.form, surroundings.display) {
+        let calls = match (self.form, invocation.display) {
             _ if self.is_quiet => CallDisplay::Hidden,
             (Form::Json, _) | (_, Display::Lines) => CallDisplay::Lines,
             (_, Display::Moving) => CallDisplay::Moving,
@@ -88,8 +88,8 @@ impl Answering {
         ScreenOptions {
             items,
             calls,
-            stdout: surroundings.stdout,
-            stderr: surroundings.stderr,
+            stdout: invocation.stdout,
+            stderr: invocation.stderr,
             folder: self.folder.clone(),
         }
     }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use pirn_codemode::CallRecord;
 use pirn_tool::{CallStatus, Effects, Registry};
 
-use crate::visible::{cut, on_one_line};
+use pirn_terminal::{cut, on_one_line};
 
 /// Calls that are listed; the result as JSON has all.
 const LISTED_MAX: usize = 20;

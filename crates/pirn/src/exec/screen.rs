@@ -13,7 +13,7 @@ use pirn_codemode::{CallRecord, OutputFolder, Progress, ProgressSink};
 use pirn_vm::Output;
 use tokio::sync::{Mutex, OwnedMutexGuard, oneshot};
 
-use crate::surroundings::Stream;
+use crate::invocation::Stream;
 use painter::Painter;
 
 /// Which items are shown as they come.

@@ -4,8 +4,8 @@ use pirn_codemode::{DEFAULT_FILE_NAME, Source, parse_source};
 
 use crate::arguments::ExecArguments;
 use crate::failure::Failure;
+use crate::invocation::Invocation;
 use crate::program::{Origin, ProgramText};
-use crate::surroundings::Surroundings;
 
 /// What stack frames call a script from standard input.
 const STDIN_NAME: &str = "<stdin>";
@@ -23,13 +23,13 @@ impl ScriptFile {
     /// Reads what the command line names.
     pub(super) fn load(
         arguments: &ExecArguments,
-        surroundings: &Surroundings,
+        invocation: &Invocation,
     ) -> Result<Self, Failure> {
         let program = ProgramText::load(
             arguments.code.as_ref(),
             arguments.file.as_ref(),
             "pirn exec",
-            surroundings,
+            invocation,
         )?;
         let name = match program.origin {
             Origin::CommandLine => DEFAULT_FILE_NAME.to_owned(),

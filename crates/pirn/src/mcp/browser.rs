@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use pirn_sandbox::Command;
 
-use crate::surroundings::Surroundings;
+use crate::invocation::Invocation;
 
 /// What opens a page where nothing else is set.
 const OPENER: &str = if cfg!(target_os = "macos") {
@@ -23,8 +23,8 @@ pub(crate) struct Browser {
 
 impl Browser {
     /// The one that is set, or the system's.
-    pub(crate) fn new(surroundings: &Surroundings) -> Self {
-        let words: Vec<OsString> = match &surroundings.browser {
+    pub(crate) fn new(invocation: &Invocation) -> Self {
+        let words: Vec<OsString> = match &invocation.browser {
             None => vec![OPENER.into()],
             // Words without a shell: a name that is not text is a program's.
             Some(command) => match command.to_str() {
@@ -36,7 +36,7 @@ impl Browser {
         Self {
             program: words.next().unwrap_or_else(|| OPENER.into()),
             arguments: words.collect(),
-            environment: surroundings.environment.clone(),
+            environment: invocation.host.environment.clone(),
         }
     }
 

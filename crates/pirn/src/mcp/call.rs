@@ -13,9 +13,9 @@ use super::configuration::{Configuration, unknown_server};
 use super::servers::{self, Servers, place, problem_text, remedies};
 use super::{CallArguments, suggest};
 use crate::failure::{Exit, Failure};
+use crate::invocation::{Invocation, Stream};
 use crate::standard;
-use crate::surroundings::{Stream, Surroundings};
-use crate::visible::{on_one_line, without_controls};
+use pirn_terminal::{on_one_line, without_controls};
 
 /// The argument that stands for standard input.
 const STDIN_ARGUMENT: &str = "-";
@@ -25,15 +25,15 @@ const ARGUMENT_BYTES_MAX: u64 = 16 << 20;
 const CALL_ID: &str = "call";
 
 /// Runs the command.
-pub(super) fn run(arguments: &CallArguments, surroundings: &Surroundings) -> Result<Exit, Failure> {
+pub(super) fn run(arguments: &CallArguments, invocation: &Invocation) -> Result<Exit, Failure> {
     let values = read_arguments(arguments.arguments.as_deref())?;
     let configuration =
-        Configuration::with_server(&arguments.server, &arguments.files, surroundings)?;
-    let result = servers::with_servers(configuration, surroundings, async |servers, stopped| {
-        let tool = find(servers, arguments, &stopped, surroundings).await?;
+        Configuration::with_server(&arguments.server, &arguments.files, invocation)?;
+    let result = servers::with_servers(configuration, invocation, async |servers, stopped| {
+        let tool = find(servers, arguments, &stopped, invocation).await?;
         call(&tool, values, arguments.timeout, stopped).await
     })?;
-    show(&result, arguments, surroundings)?;
+    show(&result, arguments, invocation)?;
     if result.is_error {
         return Err(Failure::new(
             Exit::Failed,
@@ -68,10 +68,10 @@ async fn find(
     servers: &Servers,
     arguments: &CallArguments,
     stopped: &CancellationToken,
-    surroundings: &Surroundings,
+    invocation: &Invocation,
 ) -> Result<Tool, Failure> {
     let waiting = Waiting::Server(&arguments.server);
-    servers.settle(waiting, stopped, surroundings.display).await;
+    servers.settle(waiting, stopped, invocation.display).await;
     let Some(server) = servers.manager.server(&arguments.server) else {
         return Err(unknown_server(&arguments.server, &[]));
     };
@@ -160,7 +160,7 @@ async fn call(
 fn show(
     result: &ToolResult,
     arguments: &CallArguments,
-    surroundings: &Surroundings,
+    invocation: &Invocation,
 ) -> Result<(), Failure> {
     if arguments.json {
         let whole = match &result.structured {
@@ -171,7 +171,7 @@ fn show(
         return standard::write_out(&format!("{whole:#}\n"));
     }
     let text: String = result.content.iter().map(block_text).collect();
-    match surroundings.stdout {
+    match invocation.stdout {
         Stream::Terminal => standard::write_out(&without_controls(&text)),
         Stream::Other => standard::write_out(&text),
     }

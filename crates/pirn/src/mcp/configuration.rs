@@ -8,11 +8,12 @@ use pirn_mcp::{
 
 use super::{ConfigurationArguments, FilesArguments, suggest};
 use crate::failure::Failure;
+use crate::invocation::Invocation;
 use crate::project::Project;
-use crate::settings::Settings;
-use crate::surroundings::Surroundings;
-use crate::trust::{Gate, StoreError, Trust, current, project_folder};
-use crate::visible::on_one_line;
+use crate::trust::current;
+use pirn_settings::Settings;
+use pirn_settings::{ProjectFileKind, StoreError, Trust, project_folder};
+use pirn_terminal::on_one_line;
 
 /// The configuration's name, in Pirn's folder and in the project's.
 const FILE_NAME: &str = "mcp.json";
@@ -32,16 +33,16 @@ impl Configuration {
         arguments: &ConfigurationArguments,
         project: &Project,
         folder: &Path,
-        surroundings: &Surroundings,
+        invocation: &Invocation,
     ) -> Result<Option<Self>, Failure> {
         let mut files = Vec::new();
-        if let Some(path) = user_file(surroundings).filter(|file| file.exists()) {
+        if let Some(path) = user_file(invocation).filter(|file| file.exists()) {
             files.push(ConfigFile {
                 scope: Scope::User,
                 path,
             });
         }
-        let project_file = project_file(folder, surroundings).filter(|file| file.exists());
+        let project_file = project_file(folder, invocation).filter(|file| file.exists());
         if let Some(path) = project_file.filter(|_| project.trust == Trust::Trusted) {
             files.push(ConfigFile {
                 scope: Scope::Project,
@@ -51,7 +52,7 @@ impl Configuration {
         if let Some(path) = &arguments.mcp_config {
             files.push(ConfigFile {
                 scope: Scope::CommandLine,
-                path: surroundings.cwd.join(path),
+                path: invocation.host.cwd.join(path),
             });
         }
         if files.is_empty() {
@@ -59,7 +60,7 @@ impl Configuration {
         }
         let loaded = pirn_mcp::load(&files);
         if let Some(path) = &arguments.mcp_config {
-            let path = surroundings.cwd.join(path);
+            let path = invocation.host.cwd.join(path);
             let unusable = loaded
                 .problems
                 .iter()
@@ -77,22 +78,22 @@ impl Configuration {
     /// The same for a command that works in the current folder.
     pub(super) fn in_current_folder(
         files: &FilesArguments,
-        surroundings: &Surroundings,
+        invocation: &Invocation,
     ) -> Result<Option<Self>, Failure> {
-        let folder = &surroundings.cwd;
-        let gates = [Gate::Settings, Gate::McpServers];
-        let project = Project::open(folder, &gates, &files.approval, surroundings)?;
-        Self::load(&files.configuration, &project, folder, surroundings)
+        let folder = &invocation.host.cwd;
+        let gates = [ProjectFileKind::Settings, ProjectFileKind::McpServers];
+        let project = Project::open(folder, &gates, &files.approval, invocation)?;
+        Self::load(&files.configuration, &project, folder, invocation)
     }
 
     /// The same for a command about the server of this name, which must be there.
     pub(super) fn with_server(
         name: &str,
         files: &FilesArguments,
-        surroundings: &Surroundings,
+        invocation: &Invocation,
     ) -> Result<Self, Failure> {
-        let configuration = Self::in_current_folder(files, surroundings)?
-            .ok_or_else(|| unknown_server(name, &[]))?;
+        let configuration =
+            Self::in_current_folder(files, invocation)?.ok_or_else(|| unknown_server(name, &[]))?;
         configuration.server(name)?;
         Ok(configuration)
     }
@@ -156,17 +157,17 @@ pub(crate) struct Overview {
 }
 
 /// Looks at the files that count in the current folder, without asking about trust.
-pub(crate) fn overview(surroundings: &Surroundings) -> Result<Overview, StoreError> {
+pub(crate) fn overview(invocation: &Invocation) -> Result<Overview, StoreError> {
     let mut files = Vec::new();
-    if let Some(path) = user_file(surroundings) {
+    if let Some(path) = user_file(invocation) {
         files.push(ConfigFile {
             scope: Scope::User,
             path,
         });
     }
-    let folder = &surroundings.cwd;
-    if let Some(path) = project_file(folder, surroundings).filter(|file| file.exists())
-        && current(folder, &[Gate::McpServers], surroundings)?.trust == Trust::Trusted
+    let folder = &invocation.host.cwd;
+    if let Some(path) = project_file(folder, invocation).filter(|file| file.exists())
+        && current(folder, &[ProjectFileKind::McpServers], invocation)?.trust == Trust::Trusted
     {
         files.push(ConfigFile {
             scope: Scope::Project,
@@ -210,12 +211,12 @@ pub(super) fn costs_the_file(problem: &ConfigProblem) -> bool {
 }
 
 /// The user's file, whether it is there or not.
-pub(super) fn user_file(surroundings: &Surroundings) -> Option<PathBuf> {
-    Some(surroundings.pirn_home.as_ref()?.join(FILE_NAME))
+pub(super) fn user_file(invocation: &Invocation) -> Option<PathBuf> {
+    Some(invocation.host.pirn_home.as_ref()?.join(FILE_NAME))
 }
 
 /// The project's file, whether it is there or not. In the user's own folder there is none.
-pub(super) fn project_file(folder: &Path, surroundings: &Surroundings) -> Option<PathBuf> {
-    let project = project_folder(folder, surroundings.pirn_home.as_deref())?;
+pub(super) fn project_file(folder: &Path, invocation: &Invocation) -> Option<PathBuf> {
+    let project = project_folder(folder, invocation.host.pirn_home.as_deref())?;
     Some(project.join(FILE_NAME))
 }

@@ -16,10 +16,11 @@ use super::servers::failure;
 use super::{AddArguments, NamedArguments, pair};
 use crate::confinement::chosen_network;
 use crate::failure::{Exit, Failure};
+use crate::invocation::Invocation;
 use crate::standard;
-use crate::surroundings::Surroundings;
-use crate::trust::{Gate, Trust, current};
-use crate::visible::on_one_line;
+use crate::trust::current;
+use pirn_settings::{ProjectFileKind, Trust};
+use pirn_terminal::on_one_line;
 
 /// A file that is changed.
 pub(super) struct Target {
@@ -31,10 +32,10 @@ impl Target {
     /// The file that the command line means.
     pub(super) fn new(
         arguments: &TargetArguments,
-        surroundings: &Surroundings,
+        invocation: &Invocation,
     ) -> Result<Self, Failure> {
         if arguments.local {
-            let path = project_file(&surroundings.cwd, surroundings).ok_or_else(|| {
+            let path = project_file(&invocation.host.cwd, invocation).ok_or_else(|| {
                 Failure::usage("this is Pirn's own folder; it has no project's file")
                     .hint("leave --local out")
             })?;
@@ -43,7 +44,7 @@ impl Target {
                 path,
             });
         }
-        let path = user_file(surroundings).ok_or_else(|| {
+        let path = user_file(invocation).ok_or_else(|| {
             Failure::usage("there is no home folder").hint("set HOME or PIRN_HOME")
         })?;
         Ok(Self {
@@ -53,11 +54,11 @@ impl Target {
     }
 
     /// The other of the two files, with what to do to reach it.
-    fn other(&self, surroundings: &Surroundings) -> Option<(PathBuf, &'static str)> {
+    fn other(&self, invocation: &Invocation) -> Option<(PathBuf, &'static str)> {
         match self.scope {
-            Scope::Project => Some((user_file(surroundings)?, "leave --local out")),
+            Scope::Project => Some((user_file(invocation)?, "leave --local out")),
             Scope::User | Scope::Runtime | Scope::CommandLine => Some((
-                project_file(&surroundings.cwd, surroundings)?,
+                project_file(&invocation.host.cwd, invocation)?,
                 "add --local",
             )),
         }
@@ -69,9 +70,13 @@ impl Target {
     }
 
     /// Says so where the file does not count yet.
-    pub(super) fn tell_trust(&self, surroundings: &Surroundings) {
+    pub(super) fn tell_trust(&self, invocation: &Invocation) {
         if self.scope == Scope::Project {
-            let verdict = current(&surroundings.cwd, &[Gate::McpServers], surroundings);
+            let verdict = current(
+                &invocation.host.cwd,
+                &[ProjectFileKind::McpServers],
+                invocation,
+            );
             // What is wrong with the trust file is told by those who need it.
             if verdict.is_ok_and(|verdict| verdict.trust == Trust::Untrusted) {
                 standard::note(
@@ -83,9 +88,9 @@ impl Target {
 }
 
 /// Runs `pirn mcp add`.
-pub(super) fn add(arguments: &AddArguments, surroundings: &Surroundings) -> Result<Exit, Failure> {
+pub(super) fn add(arguments: &AddArguments, invocation: &Invocation) -> Result<Exit, Failure> {
     let server = new_server(arguments)?;
-    let target = Target::new(&arguments.target, surroundings)?;
+    let target = Target::new(&arguments.target, invocation)?;
     let name = &arguments.name;
     let edit = Edit::Put {
         name: name.clone(),
@@ -101,7 +106,7 @@ pub(super) fn add(arguments: &AddArguments, surroundings: &Surroundings) -> Resu
         "{name} is {done} {}; `pirn mcp list` tries it",
         target.shown()
     ));
-    target.tell_trust(surroundings);
+    target.tell_trust(invocation);
     Ok(Exit::Success)
 }
 
@@ -129,21 +134,18 @@ fn try_out(edit: &Edit) -> Result<(), Failure> {
 }
 
 /// Runs `pirn mcp remove`.
-pub(super) fn remove(
-    arguments: &NamedArguments,
-    surroundings: &Surroundings,
-) -> Result<Exit, Failure> {
+pub(super) fn remove(arguments: &NamedArguments, invocation: &Invocation) -> Result<Exit, Failure> {
     let edit = Edit::Remove {
         name: arguments.name.clone(),
     };
-    change(arguments, &edit, "removed from", surroundings)
+    change(arguments, &edit, "removed from", invocation)
 }
 
 /// Runs `pirn mcp enable` and `pirn mcp disable`.
 pub(super) fn switch(
     arguments: &NamedArguments,
     setting: Setting,
-    surroundings: &Surroundings,
+    invocation: &Invocation,
 ) -> Result<Exit, Failure> {
     let done = match setting {
         Setting::Disable => "switched off in",
@@ -152,19 +154,19 @@ pub(super) fn switch(
     let edit = Edit::Set {
         name: arguments.name.clone(),
         setting,
-        missing: if is_users(arguments, surroundings) {
+        missing: if is_users(arguments, invocation) {
             WhenMissing::Override
         } else {
             WhenMissing::Fail
         },
     };
-    change(arguments, &edit, done, surroundings)
+    change(arguments, &edit, done, invocation)
 }
 
 /// Whether the project's file is to change a server of the user's.
-fn is_users(arguments: &NamedArguments, surroundings: &Surroundings) -> bool {
+fn is_users(arguments: &NamedArguments, invocation: &Invocation) -> bool {
     arguments.target.local
-        && user_file(surroundings).is_some_and(|path| holds(&path, Scope::User, &arguments.name))
+        && user_file(invocation).is_some_and(|path| holds(&path, Scope::User, &arguments.name))
 }
 
 fn holds(path: &Path, scope: Scope, name: &str) -> bool {
@@ -179,14 +181,14 @@ fn change(
     arguments: &NamedArguments,
     edit: &Edit,
     done: &str,
-    surroundings: &Surroundings,
+    invocation: &Invocation,
 ) -> Result<Exit, Failure> {
-    let target = Target::new(&arguments.target, surroundings)?;
+    let target = Target::new(&arguments.target, invocation)?;
     let name = &arguments.name;
     let outcome = edit_config(&target.path, edit).map_err(|error| {
         let is_unknown = *error.kind() == ErrorKind::UnknownServer;
         let failure = unusable(error);
-        match target.other(surroundings) {
+        match target.other(invocation) {
             Some((path, advice)) if is_unknown && holds(&path, Scope::User, name) => {
                 failure.hint(format!(
                     "it is in {}: {advice}",

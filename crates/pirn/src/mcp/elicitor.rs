@@ -15,9 +15,9 @@ use url::Url;
 
 use super::browser::Browser;
 use crate::exec::Questions;
-use crate::tty::Tty;
-use crate::visible::{cut, on_one_line};
 use form::{Form, shown};
+use pirn_terminal::Tty;
+use pirn_terminal::{cut, on_one_line};
 
 /// Lines of a server's message that are shown: a longer one would push the question off the screen.
 const MESSAGE_LINES_MAX: usize = 20;

@@ -8,28 +8,24 @@ use pirn_mcp::{
 };
 
 use super::edit::{Target, apply};
-use super::table::Table;
 use super::{ImportArguments, suggest};
 use crate::consent::Asking;
 use crate::failure::{Exit, Failure};
+use crate::invocation::Invocation;
 use crate::standard;
-use crate::surroundings::Surroundings;
-use crate::tty::{Answer, Tty};
 use crate::variables::XDG_CONFIG_HOME;
-use crate::visible::on_one_line;
+use pirn_terminal::on_one_line;
+use pirn_terminal::{Answer, Tty};
 
 /// Runs the command.
-pub(super) fn run(
-    arguments: &ImportArguments,
-    surroundings: &Surroundings,
-) -> Result<Exit, Failure> {
+pub(super) fn run(arguments: &ImportArguments, invocation: &Invocation) -> Result<Exit, Failure> {
     let program = arguments.from.as_deref().map(program).transpose()?;
-    let target = Target::new(&arguments.target, surroundings)?;
-    let plan = plan(program, &target, surroundings)?;
+    let target = Target::new(&arguments.target, invocation)?;
+    let plan = plan(program, &target, invocation)?;
     for problem in &plan.problems {
         standard::note(&on_one_line(&problem.to_string()));
     }
-    standard::write_out(&as_text(&plan, surroundings))?;
+    standard::write_out(&as_text(&plan, invocation))?;
     let rows: Vec<&ImportRow> = plan.rows.iter().filter(|row| is_new(row.action)).collect();
     let what = match rows.len() {
         0 => {
@@ -39,7 +35,7 @@ pub(super) fn run(
         1 => "1 server".to_owned(),
         count => format!("{count} servers"),
     };
-    if arguments.dry_run || !may_add(&what, arguments, &target, surroundings)? {
+    if arguments.dry_run || !may_add(&what, arguments, &target, invocation)? {
         standard::note("nothing was added");
         return Ok(Exit::Success);
     }
@@ -54,7 +50,7 @@ pub(super) fn run(
         "added {what} to {}; `pirn mcp list` tries them",
         target.shown()
     ));
-    target.tell_trust(surroundings);
+    target.tell_trust(invocation);
     Ok(Exit::Success)
 }
 
@@ -76,9 +72,10 @@ fn program(typed: &str) -> Result<ImportProgram, Failure> {
 fn plan(
     program: Option<ImportProgram>,
     target: &Target,
-    surroundings: &Surroundings,
+    invocation: &Invocation,
 ) -> Result<ImportPlan, Failure> {
-    let home = surroundings
+    let home = invocation
+        .host
         .home
         .as_ref()
         .ok_or_else(|| Failure::usage("there is no home folder").hint("set HOME"))?;
@@ -87,8 +84,8 @@ fn plan(
     };
     let sources: Vec<ImportSource> = discover_imports(
         home,
-        &surroundings.cwd,
-        &configuration_folders(surroundings),
+        &invocation.host.cwd,
+        &configuration_folders(invocation),
     )
     .into_iter()
     .filter(is_wanted)
@@ -97,12 +94,16 @@ fn plan(
         scope: target.scope,
         path: target.path.clone(),
     }]);
-    Ok(plan_import(&sources, &surroundings.cwd, &existing.servers))
+    Ok(plan_import(
+        &sources,
+        &invocation.host.cwd,
+        &existing.servers,
+    ))
 }
 
 /// Where programs keep their configuration on this system.
-fn configuration_folders(surroundings: &Surroundings) -> Vec<PathBuf> {
-    let in_home = |folder: &str| surroundings.home.as_ref().map(|home| home.join(folder));
+fn configuration_folders(invocation: &Invocation) -> Vec<PathBuf> {
+    let in_home = |folder: &str| invocation.host.home.as_ref().map(|home| home.join(folder));
     let usual = XDG_CONFIG_HOME
         .read()
         .map(PathBuf::from)
@@ -119,8 +120,8 @@ fn is_new(action: ImportAction) -> bool {
     }
 }
 
-fn as_text(plan: &ImportPlan, surroundings: &Surroundings) -> String {
-    let mut table = Table::new(surroundings);
+fn as_text(plan: &ImportPlan, invocation: &Invocation) -> String {
+    let mut table = invocation.table();
     for row in &plan.rows {
         let action = match row.action {
             ImportAction::Add => "add",
@@ -140,12 +141,12 @@ fn may_add(
     what: &str,
     arguments: &ImportArguments,
     target: &Target,
-    surroundings: &Surroundings,
+    invocation: &Invocation,
 ) -> Result<bool, Failure> {
     if arguments.yes {
         return Ok(true);
     }
-    match surroundings.asking() {
+    match invocation.asking() {
         Asking::Impossible => Err(Failure::usage("there is no terminal to ask on")
             .hint("--yes adds without asking, --dry-run only shows")),
         Asking::Possible => {

@@ -8,16 +8,15 @@ use serde_json::{Map, Value, json};
 use super::configuration::Configuration;
 use super::progress::tool_count;
 use super::servers::{self, is_missing, place, problem_text};
-use super::table::Table;
 use super::{ListArguments, no_servers};
 use crate::failure::{Exit, Failure};
+use crate::invocation::Invocation;
 use crate::standard;
-use crate::surroundings::Surroundings;
-use crate::visible::on_one_line;
+use pirn_terminal::on_one_line;
 
 /// Runs the command.
-pub(super) fn run(arguments: &ListArguments, surroundings: &Surroundings) -> Result<Exit, Failure> {
-    let configuration = Configuration::in_current_folder(&arguments.files, surroundings)?;
+pub(super) fn run(arguments: &ListArguments, invocation: &Invocation) -> Result<Exit, Failure> {
+    let configuration = Configuration::in_current_folder(&arguments.files, invocation)?;
     let Some(configuration) = configuration else {
         if arguments.json {
             standard::write_out(&as_json(&[], &[]))?;
@@ -27,9 +26,9 @@ pub(super) fn run(arguments: &ListArguments, surroundings: &Surroundings) -> Res
         return Ok(Exit::Success);
     };
     let problems = configuration.loaded.problems.clone();
-    let statuses = servers::with_servers(configuration, surroundings, async |servers, stopped| {
+    let statuses = servers::with_servers(configuration, invocation, async |servers, stopped| {
         servers
-            .settle(Waiting::All, &stopped, surroundings.display)
+            .settle(Waiting::All, &stopped, invocation.display)
             .await;
         Ok(servers.manager.servers())
     })?;
@@ -42,7 +41,7 @@ pub(super) fn run(arguments: &ListArguments, surroundings: &Surroundings) -> Res
         if statuses.is_empty() && problems.is_empty() {
             no_servers();
         }
-        standard::write_out(&as_text(&statuses, surroundings))?;
+        standard::write_out(&as_text(&statuses, invocation))?;
     }
     conclude(&statuses, &problems)
 }
@@ -75,8 +74,8 @@ fn conclude(statuses: &[ServerStatus], problems: &[ConfigProblem]) -> Result<Exi
     Err(Failure::new(Exit::Failed, parts.join(", ")))
 }
 
-fn as_text(statuses: &[ServerStatus], surroundings: &Surroundings) -> String {
-    let mut table = Table::new(surroundings);
+fn as_text(statuses: &[ServerStatus], invocation: &Invocation) -> String {
+    let mut table = invocation.table();
     for server in statuses {
         let tools = match server.state {
             ServerState::Connected => tool_count(server),

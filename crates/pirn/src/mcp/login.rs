@@ -16,11 +16,11 @@ use super::servers::{self, config_surroundings, failure, http_client, interrupti
 use super::{LoginArguments, LogoutArguments};
 use crate::consent::Asking;
 use crate::failure::{Exit, Failure};
-use crate::settings::Settings;
+use crate::invocation::Invocation;
 use crate::standard;
-use crate::surroundings::Surroundings;
-use crate::tty::Tty;
-use crate::visible::on_one_line;
+use pirn_settings::Settings;
+use pirn_terminal::Tty;
+use pirn_terminal::on_one_line;
 
 /// What is asked while the browser is busy.
 const PASTE_PROMPT: &str =
@@ -31,17 +31,16 @@ const AUTHORIZATION: &str = "authorization";
 /// Runs `pirn mcp login`.
 pub(super) fn sign_in(
     arguments: &LoginArguments,
-    surroundings: &Surroundings,
+    invocation: &Invocation,
 ) -> Result<Exit, Failure> {
-    let configuration =
-        Configuration::with_server(&arguments.name, &arguments.files, surroundings)?;
+    let configuration = Configuration::with_server(&arguments.name, &arguments.files, invocation)?;
     let entry = configuration.server(&arguments.name)?;
     interruptible(async |stopped| {
-        let server = resolve(entry, surroundings).await?;
-        let oauth = oauth(surroundings)?;
+        let server = resolve(entry, invocation).await?;
+        let oauth = oauth(invocation)?;
         let desk = SignInDesk {
-            browser: (!arguments.no_browser).then(|| Browser::new(surroundings)),
-            asking: surroundings.asking(),
+            browser: (!arguments.no_browser).then(|| Browser::new(invocation)),
+            asking: invocation.asking(),
             is_waiting: Arc::default(),
         };
         let options = SignInOptions {
@@ -71,14 +70,13 @@ pub(super) fn sign_in(
 /// Runs `pirn mcp logout`.
 pub(super) fn sign_out(
     arguments: &LogoutArguments,
-    surroundings: &Surroundings,
+    invocation: &Invocation,
 ) -> Result<Exit, Failure> {
-    let configuration =
-        Configuration::with_server(&arguments.name, &arguments.files, surroundings)?;
+    let configuration = Configuration::with_server(&arguments.name, &arguments.files, invocation)?;
     let entry = configuration.server(&arguments.name)?;
     interruptible(async |_| {
-        let server = resolve(entry, surroundings).await?;
-        let oauth = oauth(surroundings)?;
+        let server = resolve(entry, invocation).await?;
+        let oauth = oauth(invocation)?;
         let signed_out = oauth
             .logout(&server)
             .await
@@ -99,21 +97,21 @@ pub(super) fn sign_out(
     })
 }
 
-fn oauth(surroundings: &Surroundings) -> Result<OAuth, Failure> {
-    servers::oauth(http_client()?, surroundings).ok_or_else(|| {
+fn oauth(invocation: &Invocation) -> Result<OAuth, Failure> {
+    servers::oauth(http_client()?, invocation).ok_or_else(|| {
         Failure::usage("credentials cannot be kept: there is no home folder")
             .hint("set HOME or PIRN_HOME")
     })
 }
 
 /// The server as signing in sees it.
-async fn resolve(entry: &ServerEntry, surroundings: &Surroundings) -> Result<OAuthServer, Failure> {
+async fn resolve(entry: &ServerEntry, invocation: &Invocation) -> Result<OAuthServer, Failure> {
     let resolved = entry
         // Only programs are confined, and they need no sign-in.
         .resolve(&config_surroundings(
-            &surroundings.cwd,
+            &invocation.host.cwd,
             &Settings::default(),
-            surroundings,
+            invocation,
         ))
         .await
         .map_err(|error| failure(error, Some(&entry.origin)))?;

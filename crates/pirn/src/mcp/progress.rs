@@ -7,10 +7,9 @@ use pirn_mcp::{McpManager, ServerState, ServerStatus, Waiting};
 use tokio_util::sync::CancellationToken;
 
 use super::servers::problem_text;
+use crate::invocation::Display;
 use crate::standard;
-use crate::surroundings::Display;
-use crate::tty;
-use crate::visible::{cut, on_one_line};
+use pirn_terminal::{cut, on_one_line};
 
 /// How often the lines are painted anew.
 const REPAINT: Duration = Duration::from_millis(100);
@@ -56,7 +55,9 @@ struct Block {
 impl Block {
     fn paint(&mut self, servers: &[ServerStatus], waiting: Waiting<'_>, elapsed: Duration) {
         // One column stays free: some terminals wrap a line that fills the last one.
-        let columns = tty::columns().unwrap_or(COLUMNS_DEFAULT).saturating_sub(1);
+        let columns = pirn_terminal::columns()
+            .unwrap_or(COLUMNS_DEFAULT)
+            .saturating_sub(1);
         let mut rows: Vec<String> = servers
             .iter()
             .filter(|server| waiting.includes(&server.name))

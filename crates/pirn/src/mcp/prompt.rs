@@ -6,37 +6,33 @@ use tokio_util::sync::CancellationToken;
 
 use super::configuration::Configuration;
 use super::servers::{self, Servers, failure};
-use super::table::Table;
 use super::{PromptArguments, call, pair};
 use crate::failure::{Exit, Failure};
+use crate::invocation::{Invocation, Stream};
 use crate::standard;
-use crate::surroundings::{Stream, Surroundings};
-use crate::visible::{on_one_line, without_controls};
+use pirn_terminal::{on_one_line, without_controls};
 
 /// Runs the command.
-pub(super) fn run(
-    arguments: &PromptArguments,
-    surroundings: &Surroundings,
-) -> Result<Exit, Failure> {
+pub(super) fn run(arguments: &PromptArguments, invocation: &Invocation) -> Result<Exit, Failure> {
     let mut values = Map::new();
     for typed in &arguments.values {
         let (key, value) = pair(typed, &['='], "KEY=VALUE")?;
         values.insert(key, json!(value));
     }
     let configuration =
-        Configuration::with_server(&arguments.server, &arguments.files, surroundings)?;
-    let text = servers::with_servers(configuration, surroundings, async |servers, stopped| {
-        connect(servers, &arguments.server, &stopped, surroundings).await?;
+        Configuration::with_server(&arguments.server, &arguments.files, invocation)?;
+    let text = servers::with_servers(configuration, invocation, async |servers, stopped| {
+        connect(servers, &arguments.server, &stopped, invocation).await?;
         let options = CallOptions {
             cancel: stopped,
             ..CallOptions::default()
         };
         match &arguments.name {
-            None => list(servers, arguments, options, surroundings).await,
+            None => list(servers, arguments, options, invocation).await,
             Some(name) => fill_in(servers, arguments, name, values, options).await,
         }
     })?;
-    match surroundings.stdout {
+    match invocation.stdout {
         Stream::Terminal => standard::write_out(&without_controls(&text))?,
         Stream::Other => standard::write_out(&text)?,
     }
@@ -47,10 +43,10 @@ async fn connect(
     servers: &Servers,
     name: &str,
     stopped: &CancellationToken,
-    surroundings: &Surroundings,
+    invocation: &Invocation,
 ) -> Result<(), Failure> {
     let waiting = Waiting::Server(name);
-    servers.settle(waiting, stopped, surroundings.display).await;
+    servers.settle(waiting, stopped, invocation.display).await;
     match servers.manager.server(name) {
         Some(server) if server.state != pirn_mcp::ServerState::Connected => {
             Err(call::not_connected(&server))
@@ -63,7 +59,7 @@ async fn list(
     servers: &Servers,
     arguments: &PromptArguments,
     options: CallOptions,
-    surroundings: &Surroundings,
+    invocation: &Invocation,
 ) -> Result<String, Failure> {
     let prompts = servers
         .manager
@@ -76,7 +72,7 @@ async fn list(
     if prompts.is_empty() {
         standard::note(&format!("{} has no prompts", arguments.server));
     }
-    let mut table = Table::new(surroundings);
+    let mut table = invocation.table();
     for prompt in &prompts {
         let text = |key: &str| prompt[key].as_str().unwrap_or_default();
         let wanted = prompt["arguments"].as_array().into_iter().flatten();

@@ -21,11 +21,11 @@ use crate::event_loop;
 use crate::exec::Questions;
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
-use crate::settings::Settings;
+use crate::invocation::{Display, Invocation};
 use crate::standard;
-use crate::surroundings::{Display, Surroundings};
 use crate::variables::PIRN_MCP_TRACE;
-use crate::visible::{cut, on_one_line};
+use pirn_settings::Settings;
+use pirn_terminal::{cut, on_one_line};
 
 /// How Pirn calls itself towards servers.
 const CLIENT_NAME: &str = "Pirn";
@@ -69,10 +69,10 @@ impl Servers {
         registry: &Registry,
         folder: &Path,
         occasion: Occasion,
-        surroundings: &Surroundings,
+        invocation: &Invocation,
     ) -> Result<Self, Failure> {
-        let elicitor = match surroundings.asking() {
-            Asking::Possible => Some(Arc::new(TerminalElicitor::new(Browser::new(surroundings)))),
+        let elicitor = match invocation.asking() {
+            Asking::Possible => Some(Arc::new(TerminalElicitor::new(Browser::new(invocation)))),
             Asking::Impossible => None,
         };
         let http = if configuration.reaches_hosts() {
@@ -80,15 +80,15 @@ impl Servers {
         } else {
             local_client()?
         };
-        let oauth = oauth(http.clone(), surroundings);
-        let home = surroundings.pirn_home.as_ref();
+        let oauth = oauth(http.clone(), invocation);
+        let home = invocation.host.pirn_home.as_ref();
         let manager = McpManager::new(ManagerOptions {
             registry: registry.clone(),
-            surroundings: config_surroundings(folder, &configuration.settings, surroundings),
+            surroundings: config_surroundings(folder, &configuration.settings, invocation),
             folders: ManagerFolders {
                 logs: home.map(|home| home.join(LOG_FOLDER)),
                 era_cache: home.map(|home| home.join(ERAS_FILE)),
-                spill: SpillFolder::new(&surroundings.temp_dir),
+                spill: SpillFolder::new(&invocation.host.temp_dir),
             },
             client_name: CLIENT_NAME.to_owned(),
             client_version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -281,13 +281,13 @@ pub(super) fn failure(error: pirn_mcp::Error, origin: Option<&ServerOrigin>) -> 
 pub(super) fn config_surroundings(
     folder: &Path,
     settings: &Settings,
-    surroundings: &Surroundings,
+    invocation: &Invocation,
 ) -> ConfigSurroundings {
     ConfigSurroundings {
-        confinement: Some(server_confinement(&settings.sandbox, surroundings)),
+        confinement: Some(server_confinement(&settings.sandbox, invocation)),
         ..ConfigSurroundings::new(
-            surroundings.environment.clone(),
-            surroundings.home.clone(),
+            invocation.host.environment.clone(),
+            invocation.host.home.clone(),
             folder.to_owned(),
         )
     }
@@ -311,8 +311,8 @@ fn no_client(error: Box<dyn std::error::Error + Send + Sync>) -> Failure {
 }
 
 /// Signing in, for all servers. `None` without a folder for credentials.
-pub(super) fn oauth(http: reqwest::Client, surroundings: &Surroundings) -> Option<OAuth> {
-    let home = surroundings.pirn_home.as_ref()?;
+pub(super) fn oauth(http: reqwest::Client, invocation: &Invocation) -> Option<OAuth> {
+    let home = invocation.host.pirn_home.as_ref()?;
     Some(OAuth::new(OAuthOptions {
         store: home.join(AUTH_FILE),
         http,
@@ -323,8 +323,8 @@ pub(super) fn oauth(http: reqwest::Client, surroundings: &Surroundings) -> Optio
 }
 
 /// The trace of a server, in Pirn's folder.
-pub(super) fn trace_file(name: &str, surroundings: &Surroundings) -> Option<std::path::PathBuf> {
-    let home = surroundings.pirn_home.as_ref()?;
+pub(super) fn trace_file(name: &str, invocation: &Invocation) -> Option<std::path::PathBuf> {
+    let home = invocation.host.pirn_home.as_ref()?;
     Some(home.join(LOG_FOLDER).join(format!("{name}.trace.jsonl")))
 }
 
@@ -347,14 +347,14 @@ pub(super) fn interruptible<T>(
 /// Does work with running servers, which are closed afterwards.
 pub(super) fn with_servers<T>(
     configuration: Configuration,
-    surroundings: &Surroundings,
+    invocation: &Invocation,
     work: impl AsyncFnOnce(&Servers, CancellationToken) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
     with_servers_in(
         &Registry::new(),
         configuration,
         Occasion::Trial,
-        surroundings,
+        invocation,
         work,
     )
 }
@@ -363,16 +363,16 @@ pub(super) fn with_servers<T>(
 pub(crate) fn fetch_tools(
     configuration: Configuration,
     registry: &Registry,
-    surroundings: &Surroundings,
+    invocation: &Invocation,
 ) -> Result<(), Failure> {
     with_servers_in(
         registry,
         configuration,
         Occasion::Work,
-        surroundings,
+        invocation,
         async |servers, stopped| {
             servers
-                .settle_and_tell(Waiting::Visible, &stopped, surroundings.display)
+                .settle_and_tell(Waiting::Visible, &stopped, invocation.display)
                 .await;
             Ok(())
         },
@@ -383,12 +383,12 @@ fn with_servers_in<T>(
     registry: &Registry,
     configuration: Configuration,
     occasion: Occasion,
-    surroundings: &Surroundings,
+    invocation: &Invocation,
     work: impl AsyncFnOnce(&Servers, CancellationToken) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
     interruptible(async |stopped| {
-        let folder = &surroundings.cwd;
-        let servers = Servers::prepare(configuration, registry, folder, occasion, surroundings)?;
+        let folder = &invocation.host.cwd;
+        let servers = Servers::prepare(configuration, registry, folder, occasion, invocation)?;
         let result = work(&servers, stopped).await;
         servers.shutdown().await;
         result

@@ -7,18 +7,14 @@ use serde_json::{Value, json};
 use super::configuration::Configuration;
 use super::list::exposure_word;
 use super::servers;
-use super::table::Table;
 use super::{ToolsArguments, no_servers};
 use crate::failure::{Exit, Failure};
+use crate::invocation::Invocation;
 use crate::standard;
-use crate::surroundings::Surroundings;
 
 /// Runs the command.
-pub(super) fn run(
-    arguments: &ToolsArguments,
-    surroundings: &Surroundings,
-) -> Result<Exit, Failure> {
-    let configuration = Configuration::in_current_folder(&arguments.files, surroundings)?;
+pub(super) fn run(arguments: &ToolsArguments, invocation: &Invocation) -> Result<Exit, Failure> {
+    let configuration = Configuration::in_current_folder(&arguments.files, invocation)?;
     let Some(configuration) = configuration else {
         if let Some(name) = &arguments.server {
             return Err(super::configuration::unknown_server(name, &[]));
@@ -37,16 +33,16 @@ pub(super) fn run(
         Some(name) => Waiting::Server(name),
         None => Waiting::All,
     };
-    servers::with_servers(configuration, surroundings, async |servers, stopped| {
+    servers::with_servers(configuration, invocation, async |servers, stopped| {
         servers
-            .settle_and_tell(waiting, &stopped, surroundings.display)
+            .settle_and_tell(waiting, &stopped, invocation.display)
             .await;
         let mut statuses = servers.manager.servers();
         statuses.retain(|server| waiting.includes(&server.name));
         let text = if arguments.json {
             as_json(&statuses, &servers.registry)
         } else {
-            as_text(&statuses, &servers.registry, surroundings)
+            as_text(&statuses, &servers.registry, invocation)
         };
         standard::write_out(&text)?;
         match servers.missing(waiting).len() {
@@ -72,8 +68,8 @@ fn rows<'a>(
     })
 }
 
-fn as_text(statuses: &[ServerStatus], registry: &Registry, surroundings: &Surroundings) -> String {
-    let mut table = Table::new(surroundings);
+fn as_text(statuses: &[ServerStatus], registry: &Registry, invocation: &Invocation) -> String {
+    let mut table = invocation.table();
     for (server, name, tool) in rows(statuses, registry) {
         let summary = tool.spec().description.lines().next().unwrap_or_default();
         table.row([

@@ -6,19 +6,16 @@ use serde_json::Value;
 use super::TraceArguments;
 use super::servers::trace_file;
 use crate::failure::{Exit, Failure};
+use crate::invocation::{Invocation, Stream};
 use crate::standard;
-use crate::surroundings::{Stream, Surroundings};
-use crate::visible::{cut, on_one_line};
+use pirn_terminal::{cut, on_one_line};
 
 /// Columns of one message on a terminal; files and pipes get it whole.
 const MESSAGE_COLUMNS: usize = 2_000;
 
 /// Runs the command.
-pub(super) fn run(
-    arguments: &TraceArguments,
-    surroundings: &Surroundings,
-) -> Result<Exit, Failure> {
-    let path = trace_file(&arguments.name, surroundings).ok_or_else(|| {
+pub(super) fn run(arguments: &TraceArguments, invocation: &Invocation) -> Result<Exit, Failure> {
+    let path = trace_file(&arguments.name, invocation).ok_or_else(|| {
         Failure::usage("there is no home folder, so no trace").hint("set HOME or PIRN_HOME")
     })?;
     if arguments.path {
@@ -35,7 +32,7 @@ pub(super) fn run(
             "`pirn mcp` writes a trace when it connects; other commands do where PIRN_MCP_TRACE is set",
         )
     })?;
-    let columns = match surroundings.stdout {
+    let columns = match invocation.stdout {
         Stream::Terminal => MESSAGE_COLUMNS,
         Stream::Other => usize::MAX,
     };

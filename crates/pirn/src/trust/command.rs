@@ -4,26 +4,23 @@ use std::path::Path;
 
 use serde_json::json;
 
-use super::question::{Offer, ask, current, owner, real_path, unusable};
-use super::{
-    Answer, Case, DefaultTrust, Gate, Gated, Reason, StoreError, Trust, TrustStore, Verdict,
-    resolve,
-};
+use super::question::{Offer, ask, current, owner, real_path, row, unusable};
 use crate::arguments::TrustArguments;
 use crate::consent::Asking;
 use crate::failure::{Exit, Failure};
+use crate::invocation::Invocation;
 use crate::standard;
-use crate::surroundings::Surroundings;
-use crate::visible::on_one_line;
+use pirn_settings::{
+    DefaultTrust, ProjectFile, ProjectFileKind, Reason, StoreError, Trust, TrustAnswer, TrustCase,
+    TrustStore, Verdict, resolve,
+};
+use pirn_terminal::on_one_line;
 
 /// Runs the command.
-pub(crate) fn run(
-    arguments: &TrustArguments,
-    surroundings: &Surroundings,
-) -> Result<Exit, Failure> {
+pub(crate) fn run(arguments: &TrustArguments, invocation: &Invocation) -> Result<Exit, Failure> {
     let folder = match &arguments.path {
-        Some(path) => surroundings.cwd.join(path),
-        None => surroundings.cwd.clone(),
+        Some(path) => invocation.host.cwd.join(path),
+        None => invocation.host.cwd.clone(),
     };
     let folder = real_path(&folder)?;
     if !folder.is_dir() {
@@ -32,9 +29,9 @@ pub(crate) fn run(
             folder.display()
         )));
     }
-    let gated = Gated::find(&folder, &Gate::ALL, &owner(surroundings));
-    let store = TrustStore::new(surroundings.pirn_home.as_deref());
-    let case = Case {
+    let gated = ProjectFile::find(&folder, &ProjectFileKind::ALL, &owner(invocation));
+    let store = TrustStore::new(invocation.host.pirn_home.as_deref());
+    let case = TrustCase {
         folder: &folder,
         gated: &gated,
         flag: None,
@@ -52,20 +49,20 @@ pub(crate) fn run(
         return Ok(Exit::Success);
     }
     let answer = match (arguments.yes, arguments.no, arguments.parent) {
-        (true, _, _) => Answer::Trust,
-        (_, true, _) => Answer::Deny,
-        (_, _, true) => Answer::TrustParent,
-        (false, false, false) => asked(&case, surroundings)?,
+        (true, _, _) => TrustAnswer::Trust,
+        (_, true, _) => TrustAnswer::Deny,
+        (_, _, true) => TrustAnswer::TrustParent,
+        (false, false, false) => asked(&case, invocation)?,
     };
     answer.save(&folder, &store).map_err(unusable)?;
     say(answer, &case);
     Ok(Exit::Success)
 }
 
-fn asked(case: &Case<'_>, surroundings: &Surroundings) -> Result<Answer, Failure> {
+fn asked(case: &TrustCase<'_>, invocation: &Invocation) -> Result<TrustAnswer, Failure> {
     // A file that cannot be changed is better known before the question than after.
     case.store.nearest(case.folder).map_err(unusable)?;
-    let answer = match surroundings.asking() {
+    let answer = match invocation.asking() {
         Asking::Possible => ask(case.folder, case.gated, Offer::Kept),
         Asking::Impossible => None,
     };
@@ -75,34 +72,34 @@ fn asked(case: &Case<'_>, surroundings: &Surroundings) -> Result<Answer, Failure
     })
 }
 
-fn say(answer: Answer, case: &Case<'_>) {
+fn say(answer: TrustAnswer, case: &TrustCase<'_>) {
     let folder = on_one_line(&case.folder.to_string_lossy());
     let done = match (answer, case.folder.parent()) {
-        (Answer::TrustParent, Some(parent)) => {
+        (TrustAnswer::TrustParent, Some(parent)) => {
             let parent = on_one_line(&parent.to_string_lossy());
             format!("{parent} is trusted from now on, with all that is in it")
         }
-        (Answer::Trust | Answer::TrustParent | Answer::TrustOnce, _) => {
+        (TrustAnswer::Trust | TrustAnswer::TrustParent | TrustAnswer::TrustOnce, _) => {
             format!("{folder} is trusted from now on, with all that is in it")
         }
-        (Answer::Deny, _) => format!("{folder} is not trusted from now on"),
-        (Answer::DenyOnce, _) => "nothing was changed".to_owned(),
+        (TrustAnswer::Deny, _) => format!("{folder} is not trusted from now on"),
+        (TrustAnswer::DenyOnce, _) => "nothing was changed".to_owned(),
     };
     standard::note(&done);
 }
 
-fn as_text(case: &Case<'_>, verdict: &Verdict) -> String {
+fn as_text(case: &TrustCase<'_>, verdict: &Verdict) -> String {
     let folder = on_one_line(&case.folder.to_string_lossy());
     let mut text = format!("{folder}: {}\n", in_words(verdict, case.folder));
-    text.extend(case.gated.iter().map(|gated| gated.row(case.folder)));
+    text.extend(case.gated.iter().map(|file| row(file, case.folder)));
     text
 }
 
 /// What counts for the current folder, in a few words.
-pub(crate) fn summary(surroundings: &Surroundings) -> Result<String, StoreError> {
-    let folder = &surroundings.cwd;
+pub(crate) fn summary(invocation: &Invocation) -> Result<String, StoreError> {
+    let folder = &invocation.host.cwd;
     let folder = folder.canonicalize().unwrap_or_else(|_| folder.clone());
-    let verdict = current(&folder, &Gate::ALL, surroundings)?;
+    let verdict = current(&folder, &ProjectFileKind::ALL, invocation)?;
     Ok(in_words(&verdict, &folder))
 }
 
@@ -122,7 +119,7 @@ fn in_words(verdict: &Verdict, folder: &Path) -> String {
     format!("{state}, {reason}")
 }
 
-fn as_json(case: &Case<'_>, verdict: &Verdict) -> String {
+fn as_json(case: &TrustCase<'_>, verdict: &Verdict) -> String {
     let gated: Vec<String> = case
         .gated
         .iter()

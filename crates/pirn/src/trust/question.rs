@@ -2,17 +2,17 @@
 
 use std::path::Path;
 
-use super::{
-    Answer, Case, DefaultTrust, Gate, Gated, Owner, Reason, StoreError, Trust, TrustStore, Verdict,
-    resolve,
-};
 use crate::arguments::ApprovalArguments;
 use crate::consent::Asking;
 use crate::failure::Failure;
+use crate::invocation::Invocation;
 use crate::standard;
-use crate::surroundings::Surroundings;
-use crate::tty::Tty;
-use crate::visible::on_one_line;
+use pirn_settings::{
+    DefaultTrust, ProjectFile, ProjectFileKind, Reason, StoreError, Trust, TrustAnswer, TrustCase,
+    TrustStore, UserFolders, Verdict, resolve,
+};
+use pirn_terminal::Tty;
+use pirn_terminal::on_one_line;
 
 /// Answers on offer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,31 +27,31 @@ pub(super) enum Offer {
 /// says what is left out.
 pub(crate) fn decide(
     folder: &Path,
-    gates: &[Gate],
+    kinds: &[ProjectFileKind],
     approval: &ApprovalArguments,
-    surroundings: &Surroundings,
+    invocation: &Invocation,
 ) -> Result<Trust, Failure> {
     let folder = real_path(folder)?;
-    let gated = Gated::find(&folder, gates, &owner(surroundings));
+    let gated = ProjectFile::find(&folder, kinds, &owner(invocation));
     if gated.is_empty() {
         // There is nothing that could be loaded.
         return Ok(Trust::Trusted);
     }
-    let store = TrustStore::new(surroundings.pirn_home.as_deref());
-    let case = Case {
+    let store = TrustStore::new(invocation.host.pirn_home.as_deref());
+    let case = TrustCase {
         folder: &folder,
         gated: &gated,
         flag: approval.flag(),
         default_trust: DefaultTrust::Ask,
         store: &store,
     };
-    let verdict = resolve(&case, || match surroundings.asking() {
+    let verdict = resolve(&case, || match invocation.asking() {
         Asking::Possible => ask(&folder, &gated, Offer::Everything),
         Asking::Impossible => None,
     })
     .map_err(unusable)?;
     if verdict.reason == Reason::Undecided {
-        let names: Vec<String> = gated.iter().map(|gated| gated.shown(&folder)).collect();
+        let names: Vec<String> = gated.iter().map(|file| shown(file, &folder)).collect();
         standard::note(&format!(
             "{} in {} was not loaded, since nobody has said whether to trust the folder; `pirn trust` decides, \
              --approve trusts it for one run",
@@ -65,14 +65,14 @@ pub(crate) fn decide(
 /// What counts for the project's files of these kinds, as far as it is known without asking.
 pub(crate) fn current(
     folder: &Path,
-    gates: &[Gate],
-    surroundings: &Surroundings,
+    kinds: &[ProjectFileKind],
+    invocation: &Invocation,
 ) -> Result<Verdict, StoreError> {
     // A folder that is gone has nothing that could be loaded.
     let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
-    let gated = Gated::find(&folder, gates, &owner(surroundings));
-    let store = TrustStore::new(surroundings.pirn_home.as_deref());
-    let case = Case {
+    let gated = ProjectFile::find(&folder, kinds, &owner(invocation));
+    let store = TrustStore::new(invocation.host.pirn_home.as_deref());
+    let case = TrustCase {
         folder: &folder,
         gated: &gated,
         flag: None,
@@ -83,10 +83,10 @@ pub(crate) fn current(
 }
 
 /// Puts the question. `None` without a terminal.
-pub(super) fn ask(folder: &Path, gated: &[Gated], offer: Offer) -> Option<Answer> {
+pub(super) fn ask(folder: &Path, gated: &[ProjectFile], offer: Offer) -> Option<TrustAnswer> {
     let shown = on_one_line(&folder.to_string_lossy());
     let mut question = format!("\u{1b}[0mDo you trust {shown}? Its files steer what Pirn does:\n");
-    question.extend(gated.iter().map(|gated| gated.row(folder)));
+    question.extend(gated.iter().map(|file| row(file, folder)));
     let parent = folder.parent();
     let mut choices = vec!["[y]es"];
     let above;
@@ -103,18 +103,18 @@ pub(super) fn ask(folder: &Path, gated: &[Gated], offer: Offer) -> Option<Answer
     }
     let prompt = format!("{}: ", choices.join(", "));
     let read = |word: &str| match (word.to_ascii_lowercase().as_str(), offer) {
-        ("y" | "yes", _) => Ok(Answer::Trust),
-        ("p" | "parent", _) if parent.is_some() => Ok(Answer::TrustParent),
-        ("o" | "once", Offer::Everything) => Ok(Answer::TrustOnce),
-        ("n" | "no", _) => Ok(Answer::Deny),
+        ("y" | "yes", _) => Ok(TrustAnswer::Trust),
+        ("p" | "parent", _) if parent.is_some() => Ok(TrustAnswer::TrustParent),
+        ("o" | "once", Offer::Everything) => Ok(TrustAnswer::TrustOnce),
+        ("n" | "no", _) => Ok(TrustAnswer::Deny),
         // What was not answered is asked again the next time.
-        ("s" | "skip" | "", _) => Ok(Answer::DenyOnce),
+        ("s" | "skip" | "", _) => Ok(TrustAnswer::DenyOnce),
         _ => Err(String::new()),
     };
     let mut tty = Tty::open().ok()?;
     tty.show(&question).ok()?;
     let answer = tty.choose(&prompt, read).ok()?;
-    Some(answer.unwrap_or(Answer::DenyOnce))
+    Some(answer.unwrap_or(TrustAnswer::DenyOnce))
 }
 
 /// The path that decisions are kept under.
@@ -124,14 +124,24 @@ pub(super) fn real_path(folder: &Path) -> Result<std::path::PathBuf, Failure> {
     })
 }
 
-pub(super) fn owner(surroundings: &Surroundings) -> Owner<'_> {
-    Owner {
-        home: surroundings.home.as_deref(),
-        pirn_home: surroundings.pirn_home.as_deref(),
+pub(super) fn owner(invocation: &Invocation) -> UserFolders<'_> {
+    UserFolders {
+        home: invocation.host.home.as_deref(),
+        pirn_home: invocation.host.pirn_home.as_deref(),
     }
 }
 
 pub(super) fn unusable(error: StoreError) -> Failure {
     Failure::usage_because(error, "what you trust is not known")
         .hint("repair the file or move it away; it was not changed")
+}
+
+/// The path of a file, as short as possible.
+fn shown(file: &ProjectFile, folder: &Path) -> String {
+    on_one_line(&file.path_from(folder).to_string_lossy())
+}
+
+/// A line of a list.
+pub(super) fn row(file: &ProjectFile, folder: &Path) -> String {
+    format!("  {} ({})\n", shown(file, folder), file.what)
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use pirn_codemode::{CallRecord, status_name};
 use pirn_tool::CallStatus;
 
-use crate::visible::{cut, on_one_line};
+use pirn_terminal::{cut, on_one_line};
 
 /// Columns of a line where nobody knows how wide the reader's window is.
 pub(super) const COLUMNS_DEFAULT: usize = 160;

@@ -9,10 +9,9 @@ use pirn_codemode::CallRecord;
 
 use super::super::answer::item_text;
 use super::{CallDisplay, News, ScreenOptions, lines};
+use crate::invocation::Stream;
 use crate::standard::unless_closed;
-use crate::surroundings::Stream;
-use crate::tty;
-use crate::visible::without_controls;
+use pirn_terminal::without_controls;
 
 /// How often elapsed times are repainted.
 const REPAINT: Duration = Duration::from_millis(100);
@@ -190,7 +189,7 @@ impl Painter {
 
 /// One column stays free: some terminals wrap a line that fills the last one.
 fn columns() -> usize {
-    tty::columns()
+    pirn_terminal::columns()
         .unwrap_or(lines::COLUMNS_DEFAULT)
         .saturating_sub(1)
 }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use serde_json::{Map, Value, json};
 
 use super::format::Format;
-use crate::visible::{cut, on_one_line};
+use pirn_terminal::{cut, on_one_line};
 
 /// Fields of one form. Nobody answers more on a terminal; the protocol's forms are meant to be small.
 const FIELDS_MAX: usize = 50;

@@ -2,12 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use super::document::{Document, Given, Owner, set};
-use super::rows::{Kind, ProjectRule};
-use super::{Paths, Problem, Settings, Severity};
+use crate::document::{Document, Given, Layer, set};
+use crate::rows::{Kind, ProjectRule};
+use crate::settings::{Paths, Problem, Severity};
+use crate::values::Settings;
 
 /// The user's settings made stricter by a project's file. What would make them weaker is left out and noted.
-pub(super) fn stricter(
+pub(crate) fn stricter(
     user: &Settings,
     document: &Document,
     paths: &Paths<'_>,
@@ -16,7 +17,7 @@ pub(super) fn stricter(
     let mut settings = user.clone();
     for given in &document.given {
         let mut asked = settings.clone();
-        if let Err(message) = set(given, Owner::Project, paths, &mut asked) {
+        if let Err(message) = set(given, Layer::Project, paths, &mut asked) {
             problems.push(document.problem(Severity::Error, given, &message));
         } else {
             let refused = admit(given, user, &mut asked);

@@ -4,26 +4,26 @@ use std::path::{Path, PathBuf};
 
 use pirn_sandbox::{Level, NetworkMode, Profile};
 
-use super::{EvalEngine, ReadableMode, Settings};
+use crate::values::{EvalEngine, ReadableMode, Settings};
 
 /// One setting.
-pub(super) struct Row {
+pub(crate) struct Row {
     /// Group and name, with a point between them.
-    pub(super) key: &'static str,
+    pub(crate) key: &'static str,
     /// What its value is, and what it sets.
-    pub(super) kind: Kind,
+    pub(crate) kind: Kind,
     /// The default, as JSON. `null` where there is none.
     #[cfg_attr(not(test), expect(dead_code, reason = "for the reference"))]
-    pub(super) default: &'static str,
+    pub(crate) default: &'static str,
     /// For people: one or two sentences.
     #[cfg_attr(not(test), expect(dead_code, reason = "for the reference"))]
-    pub(super) help: &'static str,
+    pub(crate) help: &'static str,
     /// What a project's value does.
-    pub(super) project: ProjectRule,
+    pub(crate) project: ProjectRule,
 }
 
 /// What a value is, and what it sets.
-pub(super) enum Kind {
+pub(crate) enum Kind {
     /// One of a few words. The function says whether it knows the word.
     Word(
         &'static [&'static str],
@@ -43,7 +43,7 @@ pub(super) enum Kind {
 
 /// What the strings of a list look like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form {
+pub(crate) enum Form {
     /// A rule for hosts, as the proxy reads it.
     Host,
     /// An absolute path, one below `~`, `**/NAME`, or `...`.
@@ -53,7 +53,7 @@ pub(super) enum Form {
 }
 
 /// What a project's value does. Whatever a project says, the user's own settings are not made weaker.
-pub(super) enum ProjectRule {
+pub(crate) enum ProjectRule {
     /// It counts: it is no matter of safety.
     Free,
     /// It never counts.
@@ -67,7 +67,7 @@ pub(super) enum ProjectRule {
 }
 
 /// The groups, with what they are about.
-pub(super) const GROUPS: &[(&str, &str)] = &[
+pub(crate) const GROUPS: &[(&str, &str)] = &[
     (
         "sandbox",
         "Confinement of the commands that scripts and models run",
@@ -79,7 +79,7 @@ pub(super) const GROUPS: &[(&str, &str)] = &[
 const NETWORKS: &[&str] = &["off", "allow-list", "on"];
 
 /// Every setting, in the order of the reference.
-pub(super) const ROWS: &[Row] = &[
+pub(crate) const ROWS: &[Row] = &[
     Row {
         key: "sandbox.profile",
         kind: Kind::Word(

@@ -22,7 +22,7 @@ const FILE_BYTES_MAX: u64 = 1 << 20;
 
 /// Whether the system takes `A` and `a` in a path for the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum PathCase {
+pub(super) enum PathCase {
     /// They differ.
     Matters,
     /// They are the same.
@@ -47,7 +47,7 @@ impl PathCase {
 
 /// The decisions, read from the file each time: other processes change it, too.
 #[derive(Debug, Clone)]
-pub(crate) struct TrustStore {
+pub struct TrustStore {
     /// Pirn's folder; without one there are no decisions.
     folder: Option<PathBuf>,
     path_case: PathCase,
@@ -58,7 +58,7 @@ type Decisions = BTreeMap<String, Option<bool>>;
 
 impl TrustStore {
     /// The decisions kept in Pirn's folder.
-    pub(crate) fn new(pirn_home: Option<&Path>) -> Self {
+    pub fn new(pirn_home: Option<&Path>) -> Self {
         Self {
             folder: pirn_home.map(Path::to_owned),
             path_case: PathCase::OF_SYSTEM,
@@ -72,12 +72,12 @@ impl TrustStore {
     }
 
     /// The file.
-    pub(crate) fn path(&self) -> Option<PathBuf> {
+    pub fn path(&self) -> Option<PathBuf> {
         self.folder.as_ref().map(|folder| folder.join(FILE_NAME))
     }
 
     /// The decision for `folder` or the nearest one above it that has one. `folder` is without links.
-    pub(crate) fn nearest(&self, folder: &Path) -> Result<Option<(PathBuf, Trust)>, StoreError> {
+    pub fn nearest(&self, folder: &Path) -> Result<Option<(PathBuf, Trust)>, StoreError> {
         let Some(path) = self.path() else {
             return Ok(None);
         };
@@ -99,7 +99,7 @@ impl TrustStore {
     }
 
     /// Keeps decisions, or forgets them where there is none. Folders are without links.
-    pub(crate) fn save(&self, changes: &[(&Path, Option<Trust>)]) -> Result<(), StoreError> {
+    pub fn save(&self, changes: &[(&Path, Option<Trust>)]) -> Result<(), StoreError> {
         let Some(home) = &self.folder else {
             return Err(StoreError {
                 path: PathBuf::from(FILE_NAME),
@@ -179,7 +179,7 @@ fn write(path: &Path, decisions: &Decisions) -> io::Result<()> {
 
 /// Why decisions cannot be read or kept. What is on the disk was not changed.
 #[derive(Debug)]
-pub(crate) struct StoreError {
+pub struct StoreError {
     path: PathBuf,
     problem: String,
     source: Option<Box<dyn std::error::Error + Send + Sync>>,

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 /// Replaces control characters, so that a terminal obeys none. Line ends and tabs stay.
-pub(crate) fn without_controls(text: &str) -> String {
+pub fn without_controls(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut characters = text.chars().peekable();
     while let Some(character) = characters.next() {
@@ -19,7 +19,7 @@ pub(crate) fn without_controls(text: &str) -> String {
 
 /// Replaces everything that is not seen as what it is: control characters, line ends too, and characters that are invisible or
 /// change the order of the text.
-pub(crate) fn on_one_line(text: &str) -> String {
+pub fn on_one_line(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for character in text.chars() {
         if character.is_control() || is_deceptive(character) {
@@ -61,7 +61,7 @@ fn is_deceptive(character: char) -> bool {
 }
 
 /// Cuts text to `columns` of a terminal. Characters beyond ASCII count as two, which is the most they take.
-pub(crate) fn cut(text: &str, columns: usize) -> String {
+pub fn cut(text: &str, columns: usize) -> String {
     let width = |character: char| if character.is_ascii() { 1 } else { 2 };
     if text.chars().map(width).sum::<usize>() <= columns {
         return text.to_owned();
@@ -76,7 +76,7 @@ pub(crate) fn cut(text: &str, columns: usize) -> String {
 }
 
 /// The start and the end of a long text, with what is missing between them counted.
-pub(crate) fn ends(text: &str, head_chars: usize, tail_chars: usize) -> String {
+pub fn ends(text: &str, head_chars: usize, tail_chars: usize) -> String {
     let count = text.chars().count();
     if count <= head_chars + tail_chars {
         return text.to_owned();

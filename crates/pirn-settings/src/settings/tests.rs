@@ -3,8 +3,9 @@ use std::path::Path;
 use pirn_sandbox::{Level, NetworkMode, Profile};
 use serde_json::Value;
 
-use super::rows::{Form, Kind, ROWS};
-use super::{Paths, Settings, Severity, read};
+use super::{Paths, Severity, read};
+use crate::rows::{Form, Kind, ROWS};
+use crate::values::Settings;
 
 /// What both files give, and what is said about them, with `U` and `P` for the files.
 fn loaded(user: &str, project: &str) -> (Settings, Vec<String>) {

@@ -2,14 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::visible::on_one_line;
-
 /// The folder of a project's files for Pirn.
 const PROJECT_FOLDER: &str = ".pirn";
 
 /// One kind of file that needs trust.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Gate {
+pub enum ProjectFileKind {
     /// Settings.
     Settings,
     /// MCP servers: programs that are started and hosts that are asked.
@@ -39,9 +37,9 @@ enum Place {
     Above,
 }
 
-impl Gate {
+impl ProjectFileKind {
     /// Every kind, in the order in which they are shown.
-    pub(crate) const ALL: [Self; 9] = [
+    pub const ALL: [Self; 9] = [
         Self::Settings,
         Self::McpServers,
         Self::Extensions,
@@ -77,11 +75,11 @@ impl Gate {
     }
 
     /// The files of this kind that are there.
-    fn present(self, folder: &Path, owner: &Owner<'_>) -> Vec<Gated> {
+    fn present(self, folder: &Path, owner: &UserFolders<'_>) -> Vec<ProjectFile> {
         let (place, name, what) = self.row();
         let found = |folder: &Path| {
             let path = folder.join(name);
-            path.exists().then_some(Gated { path, what })
+            path.exists().then_some(ProjectFile { path, what })
         };
         match place {
             Place::Project => project_folder(folder, owner.pirn_home)
@@ -99,45 +97,39 @@ impl Gate {
 
 /// The folders that are the user's own and need no trust, without links in their paths.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Owner<'a> {
+pub struct UserFolders<'a> {
     /// The user's home.
-    pub(crate) home: Option<&'a Path>,
+    pub home: Option<&'a Path>,
     /// Pirn's own files.
-    pub(crate) pirn_home: Option<&'a Path>,
+    pub pirn_home: Option<&'a Path>,
 }
 
 /// A file or folder that needs trust.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Gated {
+pub struct ProjectFile {
     /// Where it is.
-    pub(crate) path: PathBuf,
+    pub path: PathBuf,
     /// What it does, for people.
-    pub(crate) what: &'static str,
+    pub what: &'static str,
 }
 
-impl Gated {
-    /// Its path on one line, as short as possible.
-    pub(crate) fn shown(&self, folder: &Path) -> String {
-        let path = self.path.strip_prefix(folder).unwrap_or(&self.path);
-        on_one_line(&path.to_string_lossy())
-    }
-
-    /// A line of a list.
-    pub(crate) fn row(&self, folder: &Path) -> String {
-        format!("  {} ({})\n", self.shown(folder), self.what)
+impl ProjectFile {
+    /// Its path, as short as possible.
+    pub fn path_from(&self, folder: &Path) -> &Path {
+        self.path.strip_prefix(folder).unwrap_or(&self.path)
     }
 
     /// Everything of these kinds that is there for the project in `folder`.
-    pub(crate) fn find(folder: &Path, gates: &[Gate], owner: &Owner<'_>) -> Vec<Self> {
-        gates
+    pub fn find(folder: &Path, kinds: &[ProjectFileKind], owner: &UserFolders<'_>) -> Vec<Self> {
+        kinds
             .iter()
-            .flat_map(|gate| gate.present(folder, owner))
+            .flat_map(|kind| kind.present(folder, owner))
             .collect()
     }
 }
 
 /// The folder of the project's files for Pirn. In the user's home that is the user's own, and there is no project's.
-pub(crate) fn project_folder(folder: &Path, pirn_home: Option<&Path>) -> Option<PathBuf> {
+pub fn project_folder(folder: &Path, pirn_home: Option<&Path>) -> Option<PathBuf> {
     let project = folder.join(PROJECT_FOLDER);
     let is_own = pirn_home.is_some_and(|own| {
         own == project

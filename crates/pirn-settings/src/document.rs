@@ -6,23 +6,24 @@ use std::path::{Path, PathBuf};
 use pirn_jsonc::{Member, Node, Tree, parse, read_bounded};
 use pirn_sandbox::HostRule;
 
-use super::rows::{Form, GROUPS, Kind, ROWS, Row};
-use super::{FILE_BYTES_MAX, Paths, Problem, Settings, Severity, THE_DEFAULTS};
+use crate::rows::{Form, GROUPS, Kind, ROWS, Row};
+use crate::settings::{FILE_BYTES_MAX, Paths, Problem, Severity};
+use crate::values::{Settings, THE_DEFAULTS};
 
 /// Two slips of the finger; more would take real other words for misspellings.
 const DISTANCE_MAX: usize = 2;
 
 /// What one file gives.
 #[derive(Debug)]
-pub(super) struct Document {
+pub(crate) struct Document {
     path: PathBuf,
     /// Settings with their values, in the order written.
-    pub(super) given: Vec<Given>,
+    pub(crate) given: Vec<Given>,
 }
 
 /// A setting that a file gives.
-pub(super) struct Given {
-    pub(super) row: &'static Row,
+pub(crate) struct Given {
+    pub(crate) row: &'static Row,
     node: Node,
 }
 
@@ -34,7 +35,7 @@ impl std::fmt::Debug for Given {
 
 impl Document {
     /// A problem with what is given for a setting.
-    pub(super) fn problem(&self, severity: Severity, given: &Given, message: &str) -> Problem {
+    pub(crate) fn problem(&self, severity: Severity, given: &Given, message: &str) -> Problem {
         self.problem_at(
             severity,
             given.node.line,
@@ -52,7 +53,7 @@ impl Document {
 }
 
 /// Reads a file. A missing one gives nothing.
-pub(super) fn read(path: &Path, problems: &mut Vec<Problem>) -> Document {
+pub(crate) fn read(path: &Path, problems: &mut Vec<Problem>) -> Document {
     let mut document = Document {
         path: path.to_owned(),
         given: Vec::new(),
@@ -183,14 +184,14 @@ fn meant_by(key: &str) -> Option<&'static str> {
 }
 
 /// Sets what the file gives.
-pub(super) fn apply(
+pub(crate) fn apply(
     document: &Document,
     paths: &Paths<'_>,
     settings: &mut Settings,
     problems: &mut Vec<Problem>,
 ) {
     for given in &document.given {
-        if let Err(message) = set(given, Owner::User, paths, settings) {
+        if let Err(message) = set(given, Layer::User, paths, settings) {
             problems.push(document.problem(Severity::Error, given, &message));
         }
     }
@@ -198,7 +199,7 @@ pub(super) fn apply(
 
 /// Whose file it is: a project's paths start at the project.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Owner {
+pub(crate) enum Layer {
     /// The user's.
     User,
     /// A project's.
@@ -206,9 +207,9 @@ pub(super) enum Owner {
 }
 
 /// Sets one setting, or says what its value must be.
-pub(super) fn set(
+pub(crate) fn set(
     given: &Given,
-    owner: Owner,
+    layer: Layer,
     paths: &Paths<'_>,
     settings: &mut Settings,
 ) -> Result<(), String> {
@@ -245,7 +246,7 @@ pub(super) fn set(
             Ok(())
         }
         Kind::Paths(list) => {
-            *list(settings) = each(node, |text| path(text, owner, paths))?;
+            *list(settings) = each(node, |text| path(text, layer, paths))?;
             Ok(())
         }
     }
@@ -295,7 +296,7 @@ fn checked(form: Form, text: &str) -> Result<String, String> {
 }
 
 /// A path as it is written in a file.
-fn path(text: &str, owner: Owner, paths: &Paths<'_>) -> Result<PathBuf, String> {
+fn path(text: &str, layer: Layer, paths: &Paths<'_>) -> Result<PathBuf, String> {
     // It may lead to another place than it seems to, and out of what it is compared with.
     if text.split('/').any(|part| part == "..") {
         return Err(format!("\"{text}\" must be written without .."));
@@ -307,11 +308,11 @@ fn path(text: &str, owner: Owner, paths: &Paths<'_>) -> Result<PathBuf, String> 
         return Ok(home.join(rest));
     }
     let written = Path::new(text);
-    match owner {
+    match layer {
         _ if text.is_empty() => Err("must not hold an empty path".to_owned()),
         _ if written.is_absolute() => Ok(written.to_owned()),
-        Owner::Project => Ok(paths.folder.join(written)),
-        Owner::User => Err(format!("\"{text}\" must be absolute or begin with ~/")),
+        Layer::Project => Ok(paths.folder.join(written)),
+        Layer::User => Err(format!("\"{text}\" must be absolute or begin with ~/")),
     }
 }
 
@@ -329,7 +330,7 @@ fn whole(number: f64) -> Option<u64> {
 }
 
 /// Words for a message.
-pub(super) fn one_of(words: &[&str]) -> String {
+pub(crate) fn one_of(words: &[&str]) -> String {
     let quoted: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
     match quoted.split_last() {
         Some((last, rest)) if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),

@@ -4,7 +4,7 @@ use std::io;
 
 /// An answer of the user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Answer {
+pub enum Answer {
     /// This once.
     Yes,
     /// Not this time.
@@ -23,12 +23,12 @@ const ANSWER_BYTES_MAX: usize = 4_096;
 /// The terminal.
 #[cfg(unix)]
 #[derive(Debug)]
-pub(crate) struct Tty(std::fs::File);
+pub struct Tty(std::fs::File);
 
 #[cfg(unix)]
 impl Tty {
     /// Opens it, if the process has one.
-    pub(crate) fn open() -> io::Result<Self> {
+    pub fn open() -> io::Result<Self> {
         std::fs::OpenOptions::new()
             .read(true)
             .write(true)
@@ -37,7 +37,7 @@ impl Tty {
     }
 
     /// Shows `question`, then `prompt`, and waits for the answer. What was typed before does not count.
-    pub(crate) fn ask(mut self, question: &str, prompt: &str) -> io::Result<Answer> {
+    pub fn ask(mut self, question: &str, prompt: &str) -> io::Result<Answer> {
         self.show(question)?;
         let answer = self.choose(prompt, |word| match word.to_ascii_lowercase().as_str() {
             "y" | "yes" => Ok(Answer::Yes),
@@ -50,7 +50,7 @@ impl Tty {
 
     /// Shows `prompt` until `read` takes the answer. What `read` says against an answer is shown before the next try. `None` at
     /// the end of the input and after too many tries.
-    pub(crate) fn choose<T>(
+    pub fn choose<T>(
         &mut self,
         prompt: &str,
         read: impl Fn(&str) -> Result<T, String>,
@@ -69,13 +69,13 @@ impl Tty {
     }
 
     /// Shows text.
-    pub(crate) fn show(&mut self, text: &str) -> io::Result<()> {
+    pub fn show(&mut self, text: &str) -> io::Result<()> {
         use std::io::Write as _;
         self.0.write_all(text.as_bytes())
     }
 
     /// Shows `prompt` and reads a line. What was typed before does not count. `None` at the end of the input.
-    pub(crate) fn line(&mut self, prompt: &str) -> io::Result<Option<String>> {
+    pub fn line(&mut self, prompt: &str) -> io::Result<Option<String>> {
         rustix::termios::tcflush(&self.0, rustix::termios::QueueSelector::IFlush)?;
         self.show(prompt)?;
         let line = self.read_line()?;
@@ -106,7 +106,7 @@ impl Tty {
 
 /// What was pressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Key {
+pub enum Key {
     /// One byte of what the key sends.
     Byte(u8),
     /// Ctrl-C. The process was told, too.
@@ -118,18 +118,18 @@ pub(crate) enum Key {
 /// Keys as they are pressed.
 #[cfg(unix)]
 #[derive(Debug)]
-pub(crate) struct Keys<'a>(&'a mut std::fs::File);
+pub struct Keys<'a>(&'a mut std::fs::File);
 
 #[cfg(unix)]
 impl Keys<'_> {
     /// Shows text: what is pressed after it was seen counts.
-    pub(crate) fn show(&mut self, text: &str) -> io::Result<()> {
+    pub fn show(&mut self, text: &str) -> io::Result<()> {
         use std::io::Write as _;
         self.0.write_all(text.as_bytes())
     }
 
     /// Waits for the next key.
-    pub(crate) fn next(&mut self) -> io::Result<Key> {
+    pub fn read(&mut self) -> io::Result<Key> {
         use std::io::Read as _;
         /// Ctrl-C and Ctrl-D.
         const INTERRUPT: u8 = 3;
@@ -160,7 +160,7 @@ impl Keys<'_> {
 #[cfg(unix)]
 impl Tty {
     /// Columns and rows.
-    pub(crate) fn size(&self) -> Option<(usize, usize)> {
+    pub fn size(&self) -> Option<(usize, usize)> {
         let size = rustix::termios::tcgetwinsize(&self.0).ok()?;
         (size.ws_col > 0 && size.ws_row > 0)
             .then(|| (usize::from(size.ws_col), usize::from(size.ws_row)))
@@ -168,7 +168,7 @@ impl Tty {
 
     /// Reads keys without waiting for a line's end and without showing them. What was pressed before does not count. Ctrl-C comes
     /// as a key meanwhile, so that the terminal is always set back first.
-    pub(crate) fn with_keys<T>(
+    pub fn with_keys<T>(
         &mut self,
         read: impl FnOnce(&mut Keys<'_>) -> io::Result<T>,
     ) -> io::Result<T> {
@@ -186,7 +186,7 @@ impl Tty {
 
 /// Columns of the terminal behind standard error.
 #[cfg(unix)]
-pub(crate) fn columns() -> Option<usize> {
+pub fn columns() -> Option<usize> {
     let size = rustix::termios::tcgetwinsize(std::io::stderr()).ok()?;
     (size.ws_col > 0).then_some(usize::from(size.ws_col))
 }
@@ -194,22 +194,22 @@ pub(crate) fn columns() -> Option<usize> {
 /// The terminal; it cannot be asked there yet.
 #[cfg(not(unix))]
 #[derive(Debug)]
-pub(crate) struct Tty;
+pub struct Tty;
 
 #[cfg(not(unix))]
 impl Tty {
     /// Opens it, if the process has one.
-    pub(crate) fn open() -> io::Result<Self> {
+    pub fn open() -> io::Result<Self> {
         Err(io::Error::from(io::ErrorKind::Unsupported))
     }
 
     /// Shows `question`, then `prompt`, and waits for the answer.
-    pub(crate) fn ask(self, _question: &str, _prompt: &str) -> io::Result<Answer> {
+    pub fn ask(self, _question: &str, _prompt: &str) -> io::Result<Answer> {
         Err(io::Error::from(io::ErrorKind::Unsupported))
     }
 
     /// Shows `prompt` until `read` takes the answer.
-    pub(crate) fn choose<T>(
+    pub fn choose<T>(
         &mut self,
         _prompt: &str,
         _read: impl Fn(&str) -> Result<T, String>,
@@ -218,22 +218,22 @@ impl Tty {
     }
 
     /// Shows text.
-    pub(crate) fn show(&mut self, _text: &str) -> io::Result<()> {
+    pub fn show(&mut self, _text: &str) -> io::Result<()> {
         Err(io::Error::from(io::ErrorKind::Unsupported))
     }
 
     /// Shows `prompt` and reads a line.
-    pub(crate) fn line(&mut self, _prompt: &str) -> io::Result<Option<String>> {
+    pub fn line(&mut self, _prompt: &str) -> io::Result<Option<String>> {
         Err(io::Error::from(io::ErrorKind::Unsupported))
     }
 
     /// Columns and rows.
-    pub(crate) fn size(&self) -> Option<(usize, usize)> {
+    pub fn size(&self) -> Option<(usize, usize)> {
         None
     }
 
     /// Reads keys without waiting for a line's end.
-    pub(crate) fn with_keys<T>(
+    pub fn with_keys<T>(
         &mut self,
         _read: impl FnOnce(&mut Keys) -> io::Result<T>,
     ) -> io::Result<T> {
@@ -244,23 +244,23 @@ impl Tty {
 /// Keys as they are pressed.
 #[cfg(not(unix))]
 #[derive(Debug)]
-pub(crate) struct Keys;
+pub struct Keys;
 
 #[cfg(not(unix))]
 impl Keys {
     /// Shows text.
-    pub(crate) fn show(&mut self, _text: &str) -> io::Result<()> {
+    pub fn show(&mut self, _text: &str) -> io::Result<()> {
         Err(io::Error::from(io::ErrorKind::Unsupported))
     }
 
     /// Waits for the next key.
-    pub(crate) fn next(&mut self) -> io::Result<Key> {
+    pub fn read(&mut self) -> io::Result<Key> {
         Err(io::Error::from(io::ErrorKind::Unsupported))
     }
 }
 
 /// Columns of the terminal behind standard error.
 #[cfg(not(unix))]
-pub(crate) fn columns() -> Option<usize> {
+pub fn columns() -> Option<usize> {
     None
 }

@@ -19,7 +19,7 @@ const TAB_COLUMNS: usize = 8;
 
 /// How much of the source was on the screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Seen {
+pub enum Seen {
     /// All of it.
     Everything,
     /// So many lines.
@@ -34,7 +34,7 @@ pub(super) enum Seen {
 }
 
 /// Shows `source`, whose characters are all shown as themselves.
-pub(super) fn show(tty: &mut Tty, source: &str) -> io::Result<Seen> {
+pub fn show_pages(tty: &mut Tty, source: &str) -> io::Result<Seen> {
     let (columns, rows) = tty.size().unwrap_or((COLUMNS_DEFAULT, ROWS_DEFAULT));
     let lines = rows_of(source, columns);
     if lines.len() + OTHER_ROWS <= rows {
@@ -129,7 +129,7 @@ fn command(tty: &mut Tty, status: &str) -> io::Result<Command> {
     let command = tty.with_keys(|keys| {
         keys.show(&format!("\u{1b}[7m{status}\u{1b}[0m"))?;
         loop {
-            match keys.next()? {
+            match keys.read()? {
                 Key::Byte(b' ' | b'\r' | b'\n' | b'f') => return Ok(Command::Next),
                 Key::Byte(b'b') => return Ok(Command::Back),
                 Key::Byte(b'q') | Key::End => return Ok(Command::Leave),

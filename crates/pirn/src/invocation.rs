@@ -5,11 +5,12 @@ use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
+use pirn_settings::HostEnv;
+use pirn_terminal::{Table, Tty, columns};
 use pirn_tools::ToolsOptions;
 
 use crate::consent::Asking;
 use crate::failure::{Failure, Style};
-use crate::tty::Tty;
 use crate::variables::{NO_COLOR, PIRN_BROWSER, PIRN_HOME, PIRN_SHELL, TERM};
 
 /// Where a standard stream leads.
@@ -30,23 +31,16 @@ pub(crate) enum Display {
     Lines,
 }
 
+/// Columns of a table that is not on a terminal.
+const COLUMNS_DEFAULT: usize = 160;
+
 /// What the process was started in.
 #[derive(Debug, Clone)]
-pub(crate) struct Surroundings {
-    /// The current folder.
-    pub(crate) cwd: PathBuf,
-    /// The user's home.
-    pub(crate) home: Option<PathBuf>,
-    /// For files that need not stay.
-    pub(crate) temp_dir: PathBuf,
-    /// Pirn's own files.
-    pub(crate) pirn_home: Option<PathBuf>,
-    /// The shell of `bash`, where the user wants another one.
-    pub(crate) shell: Option<PathBuf>,
+pub(crate) struct Invocation {
+    /// What libraries need of it.
+    pub(crate) host: HostEnv,
     /// What opens pages, where the user wants something else.
     pub(crate) browser: Option<OsString>,
-    /// All variables.
-    pub(crate) environment: Vec<(OsString, OsString)>,
     /// Standard input.
     pub(crate) stdin: Stream,
     /// Standard output.
@@ -57,8 +51,8 @@ pub(crate) struct Surroundings {
     pub(crate) display: Display,
 }
 
-impl Surroundings {
-    /// Reads them.
+impl Invocation {
+    /// Reads the process's environment, folders and streams.
     pub(crate) fn read() -> Result<Self, Failure> {
         let cwd = std::env::current_dir()
             .context("the current folder cannot be read; it may have been deleted")?;
@@ -69,13 +63,15 @@ impl Surroundings {
             .or_else(|| home.as_ref().map(|home| home.join(".pirn")));
         let stderr = stream(std::io::stderr().is_terminal());
         Ok(Self {
-            cwd,
-            home,
-            temp_dir: std::env::temp_dir(),
-            pirn_home,
-            shell: PIRN_SHELL.read().map(PathBuf::from),
+            host: HostEnv {
+                cwd,
+                home,
+                temp_dir: std::env::temp_dir(),
+                pirn_home,
+                shell: PIRN_SHELL.read().map(PathBuf::from),
+                environment: std::env::vars_os().collect(),
+            },
             browser: PIRN_BROWSER.read(),
-            environment: std::env::vars_os().collect(),
             stdin: stream(std::io::stdin().is_terminal()),
             stdout: stream(std::io::stdout().is_terminal()),
             stderr,
@@ -91,13 +87,21 @@ impl Surroundings {
         }
     }
 
+    /// An empty table for standard output.
+    pub(crate) fn table(&self) -> Table {
+        Table::new(match self.stdout {
+            Stream::Terminal => columns().unwrap_or(COLUMNS_DEFAULT),
+            Stream::Other => COLUMNS_DEFAULT,
+        })
+    }
+
     /// Options of the built-in tools that work in `cwd`.
     pub(crate) fn tools_options(&self, cwd: &Path) -> ToolsOptions {
         ToolsOptions {
-            environment: self.environment.clone(),
-            shell: self.shell.clone(),
-            home: self.home.clone(),
-            ..ToolsOptions::new(cwd, &self.temp_dir)
+            environment: self.host.environment.clone(),
+            shell: self.host.shell.clone(),
+            home: self.host.home.clone(),
+            ..ToolsOptions::new(cwd, &self.host.temp_dir)
         }
     }
 }

@@ -2,8 +2,8 @@ use std::path::{Path, PathBuf};
 
 use super::store::PathCase;
 use super::{
-    Answer, Case, DefaultTrust, Gate, Gated, Owner, Reason, Trust, TrustStore, Verdict,
-    project_folder, resolve,
+    DefaultTrust, ProjectFile, ProjectFileKind, Reason, Trust, TrustAnswer, TrustCase, TrustStore,
+    UserFolders, Verdict, project_folder, resolve,
 };
 
 struct Fixture {
@@ -49,8 +49,12 @@ impl Fixture {
         std::fs::write(self.project.join(".pirn/mcp.json"), "{}").unwrap();
     }
 
-    fn gated(&self) -> Vec<Gated> {
-        Gated::find(&self.project, &Gate::ALL, &Owner::default())
+    fn gated(&self) -> Vec<ProjectFile> {
+        ProjectFile::find(
+            &self.project,
+            &ProjectFileKind::ALL,
+            &UserFolders::default(),
+        )
     }
 
     /// The verdict as one word and its reason, with `!` where the user was asked.
@@ -58,11 +62,11 @@ impl Fixture {
         &self,
         flag: Option<Trust>,
         default_trust: DefaultTrust,
-        answer: Option<Answer>,
+        answer: Option<TrustAnswer>,
     ) -> String {
         let mut asked = "";
         let (gated, store) = (self.gated(), self.store());
-        let case = Case {
+        let case = TrustCase {
             folder: &self.project,
             gated: &gated,
             flag,
@@ -135,8 +139,8 @@ fn the_order_of_what_decides() {
             _ => DefaultTrust::Ask,
         };
         let answer = match answer {
-            "yes" => Some(Answer::TrustOnce),
-            "no" => Some(Answer::DenyOnce),
+            "yes" => Some(TrustAnswer::TrustOnce),
+            "no" => Some(TrustAnswer::DenyOnce),
             _ => None,
         };
         let verdict = fixture.verdict(flag, default_trust, answer);
@@ -149,19 +153,19 @@ fn answers_are_kept() {
     let before = r#"{"$/zoo": false, "$/srv/project": false, "$/a": null}"#;
     let cases = [
         (
-            Answer::Trust,
+            TrustAnswer::Trust,
             "{\n  \"$/a\": null,\n  \"$/srv/project\": true,\n  \"$/zoo\": false\n}\n",
         ),
         (
-            Answer::TrustParent,
+            TrustAnswer::TrustParent,
             "{\n  \"$/a\": null,\n  \"$/srv\": true,\n  \"$/zoo\": false\n}\n",
         ),
         (
-            Answer::Deny,
+            TrustAnswer::Deny,
             "{\n  \"$/a\": null,\n  \"$/srv/project\": false,\n  \"$/zoo\": false\n}\n",
         ),
-        (Answer::TrustOnce, before),
-        (Answer::DenyOnce, before),
+        (TrustAnswer::TrustOnce, before),
+        (TrustAnswer::DenyOnce, before),
     ];
     for (answer, after) in cases {
         let fixture = Fixture::new();
@@ -176,7 +180,7 @@ fn what_cannot_be_understood_is_never_replaced() {
     for text in ["", "{", "[]", r#"{"a": 1}"#, "\u{feff}{}", "null"] {
         let fixture = Fixture::new();
         fixture.write_file(text);
-        let error = Answer::Trust
+        let error = TrustAnswer::Trust
             .save(&fixture.project, &fixture.store())
             .unwrap_err();
         assert!(error.to_string().contains("trust.json"), "{error}");
@@ -192,7 +196,7 @@ fn what_cannot_be_understood_is_never_replaced() {
 fn the_first_decision_makes_the_folder() {
     let fixture = Fixture::new();
     std::fs::remove_dir(&fixture.home).unwrap();
-    Answer::Deny
+    TrustAnswer::Deny
         .save(&fixture.project, &fixture.store())
         .unwrap();
     assert_eq!(
@@ -201,7 +205,7 @@ fn the_first_decision_makes_the_folder() {
     );
     let nowhere = TrustStore::new(None);
     assert_eq!(nowhere.nearest(&fixture.project).unwrap(), None);
-    assert!(Answer::Trust.save(&fixture.project, &nowhere).is_err());
+    assert!(TrustAnswer::Trust.save(&fixture.project, &nowhere).is_err());
 }
 
 #[test]
@@ -209,7 +213,7 @@ fn a_held_lock_is_an_error_in_the_end() {
     let fixture = Fixture::new();
     let lock = std::fs::File::create(fixture.home.join("trust.json.lock")).unwrap();
     lock.lock().unwrap();
-    let save = || Answer::Trust.save(&fixture.project, &fixture.store());
+    let save = || TrustAnswer::Trust.save(&fixture.project, &fixture.store());
     assert!(save().unwrap_err().to_string().contains("another process"));
     assert_eq!(fixture.file(), None);
     lock.unlock().unwrap();
@@ -225,7 +229,7 @@ fn decisions_of_many_at_once_are_all_kept() {
     std::thread::scope(|scope| {
         for folder in &folders {
             let store = fixture.store();
-            scope.spawn(move || while Answer::Trust.save(folder, &store).is_err() {});
+            scope.spawn(move || while TrustAnswer::Trust.save(folder, &store).is_err() {});
         }
     });
     for folder in &folders {
@@ -247,7 +251,7 @@ fn windows_compares_without_case() {
         loose.nearest(project).unwrap(),
         Some((project.to_owned(), Trust::Trusted))
     );
-    Answer::Deny.save(project, &loose).unwrap();
+    TrustAnswer::Deny.save(project, &loose).unwrap();
     assert_eq!(
         fixture.file().as_deref(),
         Some("{\n  \"/srv/project\": false\n}\n")
@@ -260,7 +264,7 @@ fn a_name_that_is_no_text_is_not_taken_for_another() {
     use std::os::unix::ffi::OsStrExt as _;
     let fixture = Fixture::new();
     let folder = Path::new(std::ffi::OsStr::from_bytes(b"/a\xff"));
-    assert!(Answer::Trust.save(folder, &fixture.store()).is_err());
+    assert!(TrustAnswer::Trust.save(folder, &fixture.store()).is_err());
     std::fs::write(fixture.home.join("trust.json"), "{\"/a\u{fffd}\": true}").unwrap();
     assert_eq!(fixture.store().nearest(folder).unwrap(), None);
 }
@@ -271,7 +275,11 @@ fn what_needs_trust() {
     let work = fixture.project.parent().unwrap().to_owned();
     std::fs::create_dir_all(fixture.project.join(".pirn/skills")).unwrap();
     assert_eq!(
-        Gated::find(&fixture.project, &[Gate::McpServers], &Owner::default()),
+        ProjectFile::find(
+            &fixture.project,
+            &[ProjectFileKind::McpServers],
+            &UserFolders::default()
+        ),
         []
     );
     for path in [
@@ -283,11 +291,11 @@ fn what_needs_trust() {
         std::fs::write(fixture.project.join(path), "").unwrap();
     }
     std::fs::create_dir_all(work.join(".agents/skills")).unwrap();
-    let find = |owner: &Owner<'_>| -> Vec<String> {
-        Gated::find(&fixture.project, &Gate::ALL, owner)
+    let find = |owner: &UserFolders<'_>| -> Vec<String> {
+        ProjectFile::find(&fixture.project, &ProjectFileKind::ALL, owner)
             .iter()
             .map(|gated| {
-                let shown = gated.shown(&fixture.project);
+                let shown = gated.path_from(&fixture.project).display().to_string();
                 shown.replace(work.to_str().unwrap(), "^")
             })
             .collect()
@@ -295,18 +303,18 @@ fn what_needs_trust() {
     let own = fixture.project.join(".pirn");
     let project = [".pirn/mcp.json", ".pirn/skills", ".pirn/SYSTEM.md"];
     assert_eq!(
-        find(&Owner::default()),
+        find(&UserFolders::default()),
         [&project[..], &["^/.agents/skills"]].concat()
     );
     assert_eq!(
-        find(&Owner {
+        find(&UserFolders {
             home: Some(&work),
             pirn_home: Some(&fixture.home)
         }),
         project
     );
     assert_eq!(
-        find(&Owner {
+        find(&UserFolders {
             home: Some(&work),
             pirn_home: Some(&own)
         }),

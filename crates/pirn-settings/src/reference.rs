@@ -5,14 +5,14 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
-use super::rows::{Form, GROUPS, Kind, ProjectRule, ROWS, Row};
+use crate::rows::{Form, GROUPS, Kind, ProjectRule, ROWS, Row};
 
 const OPENING: &str = "\
 # Settings
 
 Settings are in `settings.json` in Pirn's folder: `~/.pirn`, or what `PIRN_HOME` names. A project may have its own in
 `.pirn/settings.json`; they count only when the project is trusted, see `pirn trust`. This page is made from the program;
-`UPDATE=1 cargo nextest run -p pirn settings` writes it anew.
+`UPDATE=1 cargo nextest run -p pirn-settings` writes it anew.
 
 The files are JSON with comments and trailing commas. `\"$schema\"` may name [the schema](settings.schema.json), for editors.
 
@@ -163,7 +163,7 @@ fn check_fresh(name: &str, wanted: &str) {
     let written = std::fs::read_to_string(&path).unwrap_or_default();
     assert!(
         written == wanted,
-        "docs/{name} is stale; `UPDATE=1 cargo nextest run -p pirn settings` writes it"
+        "docs/{name} is stale; `UPDATE=1 cargo nextest run -p pirn-settings` writes it"
     );
 }
 

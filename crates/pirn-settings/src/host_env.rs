@@ -1,0 +1,21 @@
+//! What Pirn's process was started in, as far as libraries need it.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// What was read from the process once, and is passed in.
+#[derive(Debug, Clone, Default)]
+pub struct HostEnv {
+    /// The current folder.
+    pub cwd: PathBuf,
+    /// The user's home.
+    pub home: Option<PathBuf>,
+    /// For files that need not stay.
+    pub temp_dir: PathBuf,
+    /// The folder of Pirn's own files.
+    pub pirn_home: Option<PathBuf>,
+    /// The shell of `bash`, where the user wants another one.
+    pub shell: Option<PathBuf>,
+    /// The variables that children may get.
+    pub environment: Vec<(OsString, OsString)>,
+}

@@ -1,0 +1,37 @@
+//! Settings: `settings.json` in Pirn's folder, and the project's `.pirn/settings.json` where the project is trusted.
+//!
+//! One table has all settings; reading, messages, `docs/settings.md` and `docs/settings.schema.json` come from it.
+//! [`Settings::load`] reads the files and returns what is wrong in them as [`Problem`]s. A project can make things stricter,
+//! never weaker: what it asks for beyond the user's own settings is left out, and a note says so.
+//!
+//! A project can bring files that start programs or change what a model is told: [`ProjectFileKind`] lists them. They count
+//! only when the user trusts the folder. [`TrustStore`] keeps decisions; [`resolve`] says in which order flags, decisions, the
+//! setting and a question count. Trust decides what is loaded; it keeps nothing from what a script may do.
+//!
+//! This crate prints nothing, and reads neither the environment nor the user's home folder: [`HostEnv`] is passed in.
+//!
+//! ```
+//! use pirn_settings::{HostEnv, Settings, Trust};
+//!
+//! let host = HostEnv::default();
+//! let loaded = Settings::load("/srv/project".as_ref(), Trust::Untrusted, &host);
+//! assert_eq!(loaded.settings, Settings::default());
+//! ```
+
+mod document;
+mod host_env;
+mod project;
+#[cfg(test)]
+mod reference;
+mod rows;
+mod settings;
+mod trust;
+mod values;
+
+pub use host_env::HostEnv;
+pub use settings::{Loaded, Problem, Severity, add_to_list, project_file, user_file};
+pub use trust::{
+    DefaultTrust, ProjectFile, ProjectFileKind, Reason, StoreError, Trust, TrustAnswer, TrustCase,
+    TrustStore, UserFolders, Verdict, project_folder, resolve,
+};
+pub use values::{EvalEngine, EvalSettings, ReadableMode, SandboxSettings, Settings, THE_DEFAULTS};

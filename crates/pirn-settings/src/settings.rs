@@ -1,0 +1,118 @@
+//! Reading the files of settings and changing the user's.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::document;
+use crate::host_env::HostEnv;
+use crate::project;
+use crate::trust::{Trust, project_folder};
+use crate::values::Settings;
+
+/// The name of the file, in Pirn's folder and in the project's.
+const FILE_NAME: &str = "settings.json";
+/// Far beyond what anybody writes by hand; a device given by mistake is not read for ever.
+pub(crate) const FILE_BYTES_MAX: u64 = 1 << 20;
+
+/// Something about a file of settings.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// Whether anything may be run.
+    pub severity: Severity,
+    /// `FILE`, or `FILE:LINE`.
+    pub place: String,
+    /// What is wrong, and what is done about it.
+    pub message: String,
+}
+
+/// How bad a problem is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Severity {
+    /// Nothing should be run: what was meant to be safe may not be.
+    Error,
+    /// Something is ignored.
+    Note,
+}
+
+/// Settings as they were read.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Loaded {
+    /// What counts.
+    pub settings: Settings,
+    /// What is wrong in the files, in the order read. With an error among them `settings` must not be used.
+    pub problems: Vec<Problem>,
+}
+
+impl Settings {
+    /// Reads the user's file, and the project's where it is there and `trust` says so.
+    pub fn load(folder: &Path, trust: Trust, host: &HostEnv) -> Loaded {
+        let project = project_file(folder, host).filter(|_| trust == Trust::Trusted);
+        let paths = Paths {
+            home: host.home.as_deref(),
+            folder,
+        };
+        let (settings, problems) = read(user_file(host).as_deref(), project.as_deref(), &paths);
+        Loaded { settings, problems }
+    }
+}
+
+/// What paths in files stand for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Paths<'a> {
+    /// The user's home.
+    pub(crate) home: Option<&'a Path>,
+    /// The project.
+    pub(crate) folder: &'a Path,
+}
+
+/// What both files say together. Pure but for reading them.
+fn read(
+    user: Option<&Path>,
+    project: Option<&Path>,
+    paths: &Paths<'_>,
+) -> (Settings, Vec<Problem>) {
+    let mut settings = Settings::default();
+    let mut problems = Vec::new();
+    if let Some(path) = user {
+        let given = document::read(path, &mut problems);
+        document::apply(&given, paths, &mut settings, &mut problems);
+    }
+    if let Some(path) = project {
+        let given = document::read(path, &mut problems);
+        settings = project::stricter(&settings, &given, paths, &mut problems);
+    }
+    (settings, problems)
+}
+
+/// The user's file, whether it is there or not.
+pub fn user_file(host: &HostEnv) -> Option<PathBuf> {
+    Some(host.pirn_home.as_ref()?.join(FILE_NAME))
+}
+
+/// The project's file, whether it is there or not. In the user's own folder there is none.
+pub fn project_file(folder: &Path, host: &HostEnv) -> Option<PathBuf> {
+    Some(project_folder(folder, host.pirn_home.as_deref())?.join(FILE_NAME))
+}
+
+/// Adds an entry to a list of the user's file, and keeps everything else that is in it. The error says why not.
+pub fn add_to_list(key: &str, entry: &str, host: &HostEnv) -> Result<(), String> {
+    let Some(path) = user_file(host) else {
+        return Err(
+            "there is no home folder to keep settings in; set HOME or PIRN_HOME".to_owned(),
+        );
+    };
+    let keys: Vec<&str> = key.split('.').collect();
+    pirn_jsonc::set_value(&path, FILE_BYTES_MAX, &keys, |old| {
+        let old = old.map_or(&[][..], pirn_jsonc::Node::items);
+        let mut entries: Vec<Value> = old.iter().map(pirn_jsonc::Node::to_json).collect();
+        if !entries.iter().any(|known| known.as_str() == Some(entry)) {
+            entries.push(entry.into());
+        }
+        Value::Array(entries)
+    })
+    .map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,133 @@
+//! What can be set.
+
+use std::path::PathBuf;
+
+use pirn_sandbox::{Level, NetworkMode, Profile};
+use pirn_tool::Effects;
+
+/// Stands for the default list in `sandbox.unreadable`.
+pub const THE_DEFAULTS: &str = "...";
+
+/// What counts in one run.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Settings {
+    /// Confinement of commands.
+    pub sandbox: SandboxSettings,
+    /// Python and JavaScript.
+    pub eval: EvalSettings,
+}
+
+/// Confinement of commands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SandboxSettings {
+    /// What they may write.
+    pub profile: Profile,
+    /// What they may reach.
+    pub network: NetworkMode,
+    /// Where the machine cannot give at least this level, nothing is run.
+    pub require: Option<Level>,
+    /// Further places that may be written.
+    pub write_roots: Vec<PathBuf>,
+    /// What is readable.
+    pub readable: ReadableMode,
+    /// Further places that may be read with [`ReadableMode::Listed`].
+    pub read_roots: Vec<PathBuf>,
+    /// Places that cannot be read; [`THE_DEFAULTS`] stands for the default list.
+    pub unreadable: Vec<String>,
+    /// Hosts of an allow-list.
+    pub allowed_hosts: Vec<String>,
+    /// Hosts that are refused even so.
+    pub denied_hosts: Vec<String>,
+    /// Whether an allow-list may lead to private addresses.
+    pub private_networks: bool,
+    /// Memory of all processes of a command, in MiB.
+    pub memory_mb: Option<u64>,
+    /// Processes of a command at once.
+    pub processes: u64,
+}
+
+/// What is readable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReadableMode {
+    /// All but what is unreadable.
+    Everything,
+    /// The system's programs, the working folder, and what is listed.
+    Listed,
+}
+
+/// Python and JavaScript.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EvalSettings {
+    /// The interpreter, instead of the project's or the first one on the `PATH`.
+    pub python: Option<String>,
+    /// The same for JavaScript.
+    pub node: Option<String>,
+    /// What is kept between calls.
+    pub engine: EvalEngine,
+    /// Whether code runs where nobody can be asked.
+    pub allow_non_interactive: bool,
+    /// Whether every piece of code is shown and asked about.
+    pub require_confirmation: bool,
+    /// Whether the same code with the same effects is asked about once per session.
+    pub remember_approvals: bool,
+    /// Effects of the tools that code may call, by name.
+    pub effects: Vec<String>,
+    /// What code may reach.
+    pub network: NetworkMode,
+    /// Time-out of a call that names none, in seconds.
+    pub timeout_seconds: u64,
+}
+
+/// What is kept between calls of `eval`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EvalEngine {
+    /// A state of JSON values; each call has a process of its own.
+    Fresh,
+    /// Everything; one process answers all calls.
+    Persistent,
+}
+
+impl Default for SandboxSettings {
+    fn default() -> Self {
+        Self {
+            profile: Profile::WorkspaceWrite,
+            network: NetworkMode::On,
+            require: None,
+            write_roots: Vec::new(),
+            readable: ReadableMode::Everything,
+            read_roots: Vec::new(),
+            unreadable: vec![THE_DEFAULTS.to_owned()],
+            allowed_hosts: Vec::new(),
+            denied_hosts: Vec::new(),
+            private_networks: false,
+            memory_mb: None,
+            processes: 4_096,
+        }
+    }
+}
+
+impl Default for EvalSettings {
+    fn default() -> Self {
+        Self {
+            python: None,
+            node: None,
+            engine: EvalEngine::Fresh,
+            allow_non_interactive: false,
+            require_confirmation: true,
+            remember_approvals: false,
+            effects: vec!["read".to_owned(), "process".to_owned()],
+            network: NetworkMode::Off,
+            timeout_seconds: 30,
+        }
+    }
+}
+
+impl EvalSettings {
+    /// Effects of the tools that code may call.
+    pub fn effects(&self) -> Effects {
+        self.effects
+            .iter()
+            .filter_map(|name| Effects::from_name(name))
+            .fold(Effects::NONE, |sum, effect| sum | effect)
+    }
+}
