@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::process::ChildStdin;
 use tokio_util::sync::CancellationToken;
 
-use crate::keeper::{Keeper, Request};
+use crate::child_supervisor::{ChildSupervisor, Request};
 use crate::output::ChildOutput;
 use crate::report::SandboxReport;
 use crate::sandbox::Sandbox;
@@ -18,7 +18,7 @@ pub const KILL_WAIT: Duration = Duration::from_secs(2);
 /// A running child and everything it started. Dropping it kills them all.
 #[derive(Debug)]
 pub struct Child {
-    keeper: Keeper,
+    supervisor: ChildSupervisor,
     output: Option<ChildOutput>,
     error_output: Option<ChildOutput>,
     stdin: Option<ChildStdin>,
@@ -31,14 +31,14 @@ impl Child {
         expect(dead_code, reason = "children cannot be started there yet")
     )]
     pub(crate) fn new(
-        keeper: Keeper,
+        supervisor: ChildSupervisor,
         output: ChildOutput,
         error_output: Option<ChildOutput>,
         stdin: Option<ChildStdin>,
         sandbox: Option<Sandbox>,
     ) -> Self {
         Self {
-            keeper,
+            supervisor,
             output: Some(output),
             error_output,
             stdin,
@@ -68,12 +68,12 @@ impl Child {
 
     /// Waits for the program itself; its descendants may go on. Can be called again and gives the same answer.
     pub async fn wait(&self) -> ExitStatus {
-        self.keeper.watched().wait_main().await
+        self.supervisor.states().wait_main().await
     }
 
     /// How the program ended, if it has.
     pub fn status(&self) -> Option<ExitStatus> {
-        self.keeper.watched().state().main
+        self.supervisor.states().state().main
     }
 
     /// What confines it; `None` without a sandbox.
@@ -84,53 +84,53 @@ impl Child {
     /// Whether, by the time the program ended, the kernel had killed processes of the child because all together used more
     /// memory than [`crate::Limits::memory_bytes`]. Known only where the report has [`crate::Layer::CgroupMemory`].
     pub fn was_out_of_memory(&self) -> bool {
-        self.keeper.watched().state().out_of_memory
+        self.supervisor.states().state().out_of_memory
     }
 
     /// How many processes of the child the kernel has killed so far because all together used more memory than
     /// [`crate::Limits::memory_bytes`]. `None` where the report has no [`crate::Layer::CgroupMemory`], and when all are gone:
     /// then [`Self::was_out_of_memory`] knows more.
     pub fn memory_kills(&self) -> Option<u64> {
-        self.keeper.memory_kills()
+        self.supervisor.memory_kills()
     }
 
     /// Interrupts the program itself, as Ctrl-C would; its descendants get no signal. Does nothing once it has ended.
     pub fn interrupt(&self) {
-        self.keeper.request(Request::Interrupt);
+        self.supervisor.request(Request::Interrupt);
     }
 
     /// Whether descendants are left after the program's own end. False while the program runs.
     pub fn has_descendants(&self) -> bool {
-        let state = self.keeper.watched().state();
+        let state = self.supervisor.states().state();
         state.main.is_some() && !state.all_gone
     }
 
     /// Waits until the program and every descendant are gone.
     pub async fn wait_all(&self) {
-        self.keeper.watched().wait_all_gone().await;
+        self.supervisor.states().wait_all_gone().await;
     }
 
     /// Asks the program and its descendants to end, and kills those that are left after `grace`. Returns when all are gone,
     /// at the latest [`KILL_WAIT`] after the grace. Somebody has to read the output meanwhile, or a full pipe may keep a
     /// program from ending in order.
     pub async fn terminate(&self, grace: Duration) -> ExitStatus {
-        self.keeper.request(Request::Terminate);
-        if tokio::time::timeout(grace, self.keeper.watched().wait_all_gone())
+        self.supervisor.request(Request::Terminate);
+        if tokio::time::timeout(grace, self.supervisor.states().wait_all_gone())
             .await
             .is_err()
         {
             return self.kill_all().await;
         }
-        self.keeper.watched().wait_main().await
+        self.supervisor.states().wait_main().await
     }
 
     /// Kills the program and its descendants. Returns when all are gone, at the latest after [`KILL_WAIT`].
     pub async fn kill_all(&self) -> ExitStatus {
-        self.keeper.request(Request::Kill);
+        self.supervisor.request(Request::Kill);
         // What outlasts the wait is beyond our rights or stuck in the kernel; the supervisor goes on trying.
-        let _late = tokio::time::timeout(KILL_WAIT, self.keeper.watched().wait_all_gone()).await;
-        self.keeper
-            .watched()
+        let _late = tokio::time::timeout(KILL_WAIT, self.supervisor.states().wait_all_gone()).await;
+        self.supervisor
+            .states()
             .state()
             .main
             .unwrap_or(ExitStatus::Lost)
@@ -140,7 +140,7 @@ impl Child {
     /// and thrown away, so that nobody blocks on a full pipe or dies of a closed one.
     pub fn detach_to(self, lifetime: CancellationToken) {
         let Self {
-            keeper,
+            supervisor,
             output,
             error_output,
             stdin: _,
@@ -151,15 +151,15 @@ impl Child {
                 tokio::join!(
                     drain(output),
                     drain(error_output),
-                    keeper.watched().wait_all_gone()
+                    supervisor.states().wait_all_gone()
                 );
             };
             tokio::select! {
                 () = drain => {}
                 () = lifetime.cancelled() => {}
             }
-            // Dropping the keeper kills what is left.
-            drop(keeper);
+            // Dropping the supervisor kills what is left.
+            drop(supervisor);
         });
     }
 }

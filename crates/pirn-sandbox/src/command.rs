@@ -12,10 +12,10 @@ use std::{os::fd::OwnedFd, sync::Arc};
 use tokio::io::AsyncWriteExt as _;
 
 use crate::child::Child;
-use crate::error::Error;
-use crate::keeper::Keeper;
+use crate::child_supervisor::ChildSupervisor;
 #[cfg(unix)]
-use crate::keeper::{Start, StartError};
+use crate::child_supervisor::{SpawnError, SpawnRequest};
+use crate::error::Error;
 use crate::output::ChildOutput;
 use crate::sandbox::Sandbox;
 
@@ -162,8 +162,8 @@ impl Command {
         {
             let is_confined = self.is_confined();
             self.spawn_inner().map_err(|error| match error {
-                StartError::Explained(error) => error,
-                StartError::System(source) => {
+                SpawnError::Explained(error) => error,
+                SpawnError::System(source) => {
                     let is_hidden = is_confined
                         && source.kind() == io::ErrorKind::NotFound
                         && Path::new(&program).is_absolute()
@@ -247,7 +247,7 @@ impl Command {
     }
 
     #[cfg(unix)]
-    fn spawn_inner(self) -> Result<Child, StartError> {
+    fn spawn_inner(self) -> Result<Child, SpawnError> {
         if self.descriptors.len() > DESCRIPTORS_MAX {
             let message = format!("At most {DESCRIPTORS_MAX} descriptors can be passed");
             return Err(io::Error::new(io::ErrorKind::InvalidInput, message).into());
@@ -291,7 +291,7 @@ impl Command {
         command.stdin(stdin);
         let output = ChildOutput::new(reader)?;
         // Takes the command, and with it our copies of the writing ends: the output must end when the child's copies close.
-        let (keeper, mut stdin) = Keeper::spawn(Start {
+        let (supervisor, mut stdin) = ChildSupervisor::spawn(SpawnRequest {
             command,
             descriptors: self.descriptors,
             sandbox: self.sandbox.clone(),
@@ -306,6 +306,6 @@ impl Command {
                 let _unread = pipe.write_all(&bytes).await;
             });
         }
-        Ok(Child::new(keeper, output, errors, stdin, self.sandbox))
+        Ok(Child::new(supervisor, output, errors, stdin, self.sandbox))
     }
 }

@@ -17,7 +17,7 @@ use seccompiler::{
     SeccompRule,
 };
 
-use table::{Is, Refusal, Test};
+use table::{ArgumentTest, Comparison, Refusal};
 
 /// Which sockets may be made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -116,13 +116,13 @@ fn compile(kind: FilterKind) -> Result<Vec<sock_filter>, String> {
     Ok(program)
 }
 
-fn condition(test: Test) -> Result<SeccompCondition, seccompiler::BackendError> {
+fn condition(test: ArgumentTest) -> Result<SeccompCondition, seccompiler::BackendError> {
     // All arguments looked at are 32 bits wide in the kernel, which drops the rest; so do we.
     let (operator, value) = match test.is {
-        Is::Equal(value) => (SeccompCmpOp::Eq, value),
-        Is::Not(value) => (SeccompCmpOp::Ne, value),
-        Is::WithBits(bits) => (SeccompCmpOp::MaskedEq(u64::from(bits)), bits),
-        Is::Masked { mask, value } => (SeccompCmpOp::MaskedEq(u64::from(mask)), value),
+        Comparison::Equal(value) => (SeccompCmpOp::Eq, value),
+        Comparison::Not(value) => (SeccompCmpOp::Ne, value),
+        Comparison::WithBits(bits) => (SeccompCmpOp::MaskedEq(u64::from(bits)), bits),
+        Comparison::Masked { mask, value } => (SeccompCmpOp::MaskedEq(u64::from(mask)), value),
     };
     SeccompCondition::new(
         test.argument,

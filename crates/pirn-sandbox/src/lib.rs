@@ -39,9 +39,9 @@ mod explain;
 #[cfg(target_os = "linux")]
 mod filter;
 // Windows cannot start children yet; the bounds are ready for when it can.
+mod child_supervisor;
 #[cfg(test)]
 mod job;
-mod keeper;
 mod mode;
 mod network;
 mod output;
@@ -69,7 +69,7 @@ pub use network::{
     NetworkDecision, NetworkFuture, NetworkOptions, NetworkProxy, NetworkReason, NetworkRules,
     NetworkUplink, NetworkVerdict, SystemUplink,
 };
-pub use output::{Captured, ChildOutput};
+pub use output::{CapturedOutput, ChildOutput};
 pub use paths::{FileRefusal, FileRules};
 pub use policy::{
     Level, LevelChoice, Limits, Network, Profile, Readable, SandboxPolicy, UNREADABLE_DEFAULT,

@@ -3,10 +3,10 @@
 mod addresses;
 mod asking;
 mod client;
+mod connector;
 mod decisions;
 #[cfg(any(test, feature = "fuzzing"))]
 mod fuzzing;
-mod gate;
 mod host;
 mod http;
 mod options;
@@ -39,7 +39,7 @@ pub use rules::{HostRule, HostRuleError, NetworkRules};
 pub use uplink::{NetworkFuture, NetworkUplink, SystemUplink};
 
 use client::Client;
-use gate::Gate;
+use connector::Connector;
 
 /// After a failed `accept`, which means that the machine is short of descriptors or memory.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
@@ -52,7 +52,7 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// resolves to.
 #[derive(Debug, Clone)]
 pub struct NetworkProxy {
-    gate: Arc<Gate>,
+    connector: Arc<Connector>,
     end: Arc<DropGuard>,
 }
 
@@ -60,7 +60,7 @@ impl NetworkProxy {
     /// A proxy with these rules, which serves nobody yet.
     pub fn new(rules: NetworkRules, options: NetworkOptions) -> Self {
         Self {
-            gate: Arc::new(Gate::new(rules, options)),
+            connector: Arc::new(Connector::new(rules, options)),
             end: Arc::new(CancellationToken::new().drop_guard()),
         }
     }
@@ -70,14 +70,14 @@ impl NetworkProxy {
     pub fn serve(&self, listener: StdListener, gone: CancellationToken) -> io::Result<()> {
         listener.set_nonblocking(true)?;
         let listener = TcpListener::from_std(listener)?;
-        let gate = Arc::clone(&self.gate);
+        let connector = Arc::clone(&self.connector);
         let end = self.end.token().clone();
         // Owned by the two tokens: it ends with the first that fires, and its connections with it.
         tokio::spawn(async move {
             tokio::select! {
                 () = end.cancelled() => {}
                 () = gone.cancelled() => {}
-                () = accept_all(listener, gate) => {}
+                () = accept_all(listener, connector) => {}
             }
         });
         Ok(())
@@ -85,35 +85,35 @@ impl NetworkProxy {
 
     /// The rules, with what was allowed since.
     pub fn rules(&self) -> NetworkRules {
-        self.gate.rules().clone()
+        self.connector.rules().clone()
     }
 
     /// Allows something for as long as this proxy lives. Rules that deny still come first.
     pub fn allow(&self, rule: HostRule) {
-        self.gate.allow(rule);
+        self.connector.allow(rule);
     }
 
     /// The number of the last decision: what [`Self::decisions_since`] takes to give only later ones.
     pub fn decision_cursor(&self) -> u64 {
-        self.gate.log.last()
+        self.connector.log.last()
     }
 
     /// The decisions after this one, oldest first. Only the last thousand are kept.
     pub fn decisions_since(&self, cursor: u64) -> Vec<NetworkDecision> {
-        self.gate.log.since(cursor)
+        self.connector.log.since(cursor)
     }
 }
 
 /// For another proxy with the same rules, whose children another process owns: what was answered here counts there too.
 impl NetworkAsker for NetworkProxy {
     fn ask<'a>(&'a self, host: &'a str, port: u16) -> NetworkFuture<'a, NetworkAnswer> {
-        Box::pin(self.gate.answer(host, port))
+        Box::pin(self.connector.answer(host, port))
     }
 }
 
 /// Accepts connections for ever. Dropping it ends them.
-async fn accept_all(listener: TcpListener, gate: Arc<Gate>) {
-    let room = Arc::new(Semaphore::new(gate.options.connections_max));
+async fn accept_all(listener: TcpListener, connector: Arc<Connector>) {
+    let room = Arc::new(Semaphore::new(connector.options.connections_max));
     let mut connections = JoinSet::new();
     loop {
         let Ok(permit) = Arc::clone(&room).acquire_owned().await else {
@@ -123,10 +123,10 @@ async fn accept_all(listener: TcpListener, gate: Arc<Gate>) {
         while connections.try_join_next().is_some() {}
         match listener.accept().await {
             Ok((stream, _)) => {
-                let gate = Arc::clone(&gate);
+                let connector = Arc::clone(&connector);
                 connections.spawn(async move {
                     // A connection that breaks off has nobody left to be told.
-                    let _ended = serve_connection(stream, &gate).await;
+                    let _ended = serve_connection(stream, &connector).await;
                     drop(permit);
                 });
             }
@@ -136,16 +136,16 @@ async fn accept_all(listener: TcpListener, gate: Arc<Gate>) {
 }
 
 /// The first byte says which protocol it is: 5 begins SOCKS5, and no method of HTTP.
-async fn serve_connection(stream: TcpStream, gate: &Gate) -> io::Result<()> {
+async fn serve_connection(stream: TcpStream, connector: &Connector) -> io::Result<()> {
     stream.set_nodelay(true)?;
-    let deadline = Instant::now() + gate.options.header_time;
+    let deadline = Instant::now() + connector.options.header_time;
     let mut first = [0];
     let read = timeout_at(deadline, stream.peek(&mut first)).await??;
     let client = Client::new(stream);
     match first {
         _ if read == 0 => Ok(()),
-        [socks::VERSION] => socks::serve(client, gate, deadline).await,
-        [byte] if byte.is_ascii_alphabetic() => http::serve(client, gate, deadline).await,
+        [socks::VERSION] => socks::serve(client, connector, deadline).await,
+        [byte] if byte.is_ascii_alphabetic() => http::serve(client, connector, deadline).await,
         // Something else: a reset would leave its sender wondering.
         _ => client.close_with(b"").await,
     }

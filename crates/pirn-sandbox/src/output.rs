@@ -22,7 +22,7 @@ pub struct ChildOutput {
 
 /// What [`ChildOutput::read_bounded`] kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Captured {
+pub struct CapturedOutput {
     /// The first bytes.
     pub bytes: Vec<u8>,
     /// Bytes that were read and thrown away after the limit.
@@ -38,8 +38,8 @@ impl ChildOutput {
     }
 
     /// Reads to the end and keeps at most `bytes_max` bytes, so that the child never blocks and memory stays bounded.
-    pub async fn read_bounded(&mut self, bytes_max: usize) -> io::Result<Captured> {
-        let mut captured = Captured {
+    pub async fn read_bounded(&mut self, bytes_max: usize) -> io::Result<CapturedOutput> {
+        let mut captured = CapturedOutput {
             bytes: Vec::new(),
             dropped_bytes: 0,
         };

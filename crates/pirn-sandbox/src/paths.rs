@@ -106,18 +106,18 @@ impl Paths {
     }
 }
 
-/// How a protected path comes to be there.
+/// What to do about a protected path that does not exist.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Stand {
-    /// Only where it is there already.
-    Exists,
+enum WhenAbsent {
+    /// It needs no protection.
+    Skip,
     /// An empty folder stands in for it.
-    Folder,
+    CreateFolder,
     /// A file with this content stands in for it.
-    File(Vec<u8>),
+    CreateFile(Vec<u8>),
 }
 
-/// Paths in the making.
+/// Paths of a policy, while they are collected.
 struct Plan<'policy> {
     policy: &'policy SandboxPolicy,
     home: Option<PathBuf>,
@@ -201,7 +201,7 @@ impl<'policy> Plan<'policy> {
     }
 
     /// Keeps a path inside a write root as it is.
-    fn protect(&mut self, path: &Path, stand: Stand) {
+    fn protect(&mut self, path: &Path, when_absent: WhenAbsent) {
         let is_named = self.named.iter().any(|root| root.starts_with(path));
         if is_named || !self.is_writable(path) || self.paths.protected.iter().any(|p| p == path) {
             return;
@@ -226,10 +226,10 @@ impl<'policy> Plan<'policy> {
             }
             Ok(_metadata) => {}
             Err(_missing) => {
-                let kind = match stand {
-                    Stand::Exists => return,
-                    Stand::Folder => PlaceholderKind::Folder,
-                    Stand::File(content) => PlaceholderKind::File(content),
+                let kind = match when_absent {
+                    WhenAbsent::Skip => return,
+                    WhenAbsent::CreateFolder => PlaceholderKind::Folder,
+                    WhenAbsent::CreateFile(content) => PlaceholderKind::File(content),
                 };
                 self.add_placeholder(path, kind);
             }
@@ -273,9 +273,9 @@ impl<'policy> Plan<'policy> {
     /// Pirn's settings of this project, and of every other one that is writable.
     fn protect_pirn(&mut self) {
         let working_folder = self.paths.working_folder.join(".pirn");
-        self.protect(&working_folder, Stand::Folder);
+        self.protect(&working_folder, WhenAbsent::CreateFolder);
         for root in self.paths.write_roots.clone() {
-            self.protect(&root.join(".pirn"), Stand::Exists);
+            self.protect(&root.join(".pirn"), WhenAbsent::Skip);
         }
     }
 
@@ -283,17 +283,17 @@ impl<'policy> Plan<'policy> {
         let Some(home) = self.home.clone().filter(|home| home.is_dir()) else {
             return;
         };
-        for start_up in system::START_UP {
-            let stand = if start_up.is_folder {
-                Stand::Folder
+        for start_up in system::STARTUP_FILES {
+            let when_absent = if start_up.is_folder {
+                WhenAbsent::CreateFolder
             } else {
                 let next = start_up
                     .instead
                     .iter()
                     .find(|name| home.join(name).exists());
-                Stand::File(next.map_or_else(Vec::new, |name| system::passing_on(name)))
+                WhenAbsent::CreateFile(next.map_or_else(Vec::new, |name| system::passing_on(name)))
             };
-            self.protect(&home.join(start_up.path), stand);
+            self.protect(&home.join(start_up.path), when_absent);
         }
     }
 

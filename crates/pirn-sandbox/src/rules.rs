@@ -26,7 +26,7 @@ use crate::report::{Layer, MissingLayer};
 
 /// What the rules are about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Handled {
+pub(crate) enum HandledAccess {
     /// Reading and writing: nothing else confines them.
     ReadsAndWrites,
     /// Writing: what can be read is bounded by what is mounted.
@@ -37,7 +37,7 @@ pub(crate) enum Handled {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RulesRequest<'paths> {
     /// What the rules are about.
-    pub(crate) handled: Handled,
+    pub(crate) handled: HandledAccess,
     /// What may be read and written.
     pub(crate) paths: &'paths Paths,
     /// The private temporary folder, writable.
@@ -137,16 +137,16 @@ fn build(
     gaps: &mut Vec<String>,
 ) -> Result<RulesetCreated, RulesetError> {
     let handled = match request.handled {
-        Handled::ReadsAndWrites => read() | handled_writes(),
-        Handled::Writes => handled_writes(),
+        HandledAccess::ReadsAndWrites => read() | handled_writes(),
+        HandledAccess::Writes => handled_writes(),
     };
     let mut ruleset = Ruleset::default()
         .handle_access(handled)?
         .scope(Scope::from_all(NEWEST))?
         .create()?;
     let written = match request.handled {
-        Handled::ReadsAndWrites => read() | write(),
-        Handled::Writes => write(),
+        HandledAccess::ReadsAndWrites => read() | write(),
+        HandledAccess::Writes => write(),
     };
     for root in &request.paths.write_roots {
         ruleset = allow(ruleset, root, written)?;
@@ -154,8 +154,8 @@ fn build(
     ruleset = allow(ruleset, request.private_temp, written)?;
     ruleset = allow(ruleset, request.shared_memory, written)?;
     let device = match request.handled {
-        Handled::ReadsAndWrites => write_file() | read() & !AccessFs::Execute,
-        Handled::Writes => write_file(),
+        HandledAccess::ReadsAndWrites => write_file() | read() & !AccessFs::Execute,
+        HandledAccess::Writes => write_file(),
     };
     for path in WRITABLE_DEVICES
         .iter()
@@ -165,14 +165,14 @@ fn build(
         ruleset = allow(ruleset, path, device)?;
     }
     match request.handled {
-        Handled::Writes => Ok(ruleset),
-        Handled::ReadsAndWrites => {
+        HandledAccess::Writes => Ok(ruleset),
+        HandledAccess::ReadsAndWrites => {
             let grants = grant::reads(request.paths, request.shared_temp);
             gaps.extend(grants.gaps);
             for (place, access) in &grants.places {
                 let access = match access {
-                    grant::Reading::Everything => read(),
-                    grant::Reading::Names => AccessFs::ReadDir.into(),
+                    grant::ReadKind::Everything => read(),
+                    grant::ReadKind::Names => AccessFs::ReadDir.into(),
                 };
                 ruleset = allow(ruleset, place, access)?;
             }

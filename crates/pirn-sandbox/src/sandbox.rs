@@ -22,7 +22,7 @@ mod backend;
 #[path = "sandbox/unsupported.rs"]
 mod backend;
 #[cfg(target_os = "linux")]
-mod parts;
+mod folders;
 #[cfg(target_os = "linux")]
 mod placeholders;
 #[cfg(target_os = "linux")]
@@ -30,7 +30,7 @@ mod plan;
 #[cfg(target_os = "linux")]
 mod reasons;
 
-use backend::Confined;
+use backend::PreparedLevel;
 #[cfg(target_os = "linux")]
 pub(crate) use backend::explain_failure;
 
@@ -43,27 +43,27 @@ pub struct Sandbox {
 #[derive(Debug)]
 struct Inner {
     policy: SandboxPolicy,
-    prepared: OnceLock<Prepared>,
+    prepared: OnceLock<Preparation>,
     file_rules: FileRulesCache,
 }
 
 /// What a preparation came to.
 #[derive(Debug)]
-struct Prepared {
+struct Preparation {
     report: SandboxReport,
     /// `None` with [`Profile::Off`], and where nothing can be confined.
-    confined: Option<Confined>,
+    confined: Option<PreparedLevel>,
     /// Why nothing is confined, though it should be.
     refusal: Option<String>,
 }
 
-impl Prepared {
+impl Preparation {
     fn of(policy: &SandboxPolicy) -> Result<Self, Error> {
         let nothing = nothing_in_force(policy);
         let (report, confined) = match policy.profile {
             Profile::Off => (nothing, None),
             Profile::ReadOnly | Profile::WorkspaceWrite => {
-                let (confined, report) = Confined::prepare(policy, nothing)?;
+                let (confined, report) = PreparedLevel::prepare(policy, nothing)?;
                 (report, confined)
             }
         };
@@ -90,7 +90,7 @@ impl Sandbox {
     /// one process that sets itself up as a child would and ends: some milliseconds. Fails with
     /// [`crate::ErrorKind::Confinement`] where the required level cannot be had.
     pub fn prepare(policy: SandboxPolicy) -> Result<Self, Error> {
-        let prepared = Prepared::of(&policy)?;
+        let prepared = Preparation::of(&policy)?;
         Ok(Self {
             inner: Arc::new(Inner {
                 policy,
@@ -113,10 +113,10 @@ impl Sandbox {
         }
     }
 
-    fn prepared(&self) -> &Prepared {
+    fn prepared(&self) -> &Preparation {
         let policy = &self.inner.policy;
         self.inner.prepared.get_or_init(|| {
-            Prepared::of(policy).unwrap_or_else(|error| Prepared {
+            Preparation::of(policy).unwrap_or_else(|error| Preparation {
                 report: nothing_in_force(policy),
                 confined: None,
                 refusal: Some(error.to_string()),
@@ -150,7 +150,7 @@ impl Sandbox {
         let confined = prepared
             .get()
             .and_then(|prepared| prepared.confined.as_ref());
-        let private_temp = confined.map(Confined::private_temp);
+        let private_temp = confined.map(PreparedLevel::private_temp);
         file_rules.get(policy, private_temp, Instant::now())
     }
 
@@ -167,7 +167,7 @@ impl Sandbox {
         self.prepared()
             .confined
             .as_ref()
-            .map(Confined::private_temp)
+            .map(PreparedLevel::private_temp)
     }
 
     /// Says what the confinement refused to a command that failed, for a note to whoever reads its output. `output_tail` is the
@@ -198,7 +198,7 @@ impl Sandbox {
     }
 
     #[cfg(any(target_os = "linux", target_os = "macos"))]
-    pub(crate) fn confined(&self) -> Option<&Confined> {
+    pub(crate) fn confined(&self) -> Option<&PreparedLevel> {
         self.prepared().confined.as_ref()
     }
 }

@@ -16,7 +16,7 @@ pub(crate) const LAUNCHER: &str = "/usr/bin/sandbox-exec";
 
 /// What children may reach.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Reach {
+pub(crate) enum NetworkAccess {
     /// Nothing outside; loopback is shared with the machine, so it is closed as well.
     Nothing,
     /// The proxy on this port of the loopback interface.
@@ -78,7 +78,7 @@ const NETWORK_SERVICES: &str = r#"(allow mach-lookup
 "#;
 
 /// The profile for paths of a policy, with the private temporary folder.
-pub(crate) fn profile(paths: &Paths, private_temp: &Path, reach: Reach) -> String {
+pub(crate) fn profile(paths: &Paths, private_temp: &Path, reach: NetworkAccess) -> String {
     let mut profile = BASICS.to_owned();
     match &paths.read_roots {
         None => profile.push_str("(allow file-read*)\n"),
@@ -119,14 +119,14 @@ pub(crate) fn profile(paths: &Paths, private_temp: &Path, reach: Reach) -> Strin
         unreadable,
     );
     match reach {
-        Reach::Nothing => {}
-        Reach::Proxy(port) => {
+        NetworkAccess::Nothing => {}
+        NetworkAccess::Proxy(port) => {
             let _infallible = writeln!(
                 profile,
                 "(allow network-outbound (remote ip \"localhost:{port}\"))"
             );
         }
-        Reach::Everything => {
+        NetworkAccess::Everything => {
             profile.push_str("(allow network*)\n");
             profile.push_str(NETWORK_SERVICES);
         }

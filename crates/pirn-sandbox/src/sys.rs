@@ -41,7 +41,7 @@ pub(crate) use folder::Folder;
 pub(crate) use group::{GroupSignal, group_exists, signal_group};
 #[cfg(target_os = "linux")]
 pub(crate) use launch::{
-    Cgroups, Confinement, Depth, Kind, Launch, Links, Missing, Namespaces, Propagation, Purpose,
+    Cgroups, Confinement, Depth, IfMissing, Kind, Launch, Links, Namespaces, Propagation, Purpose,
     ResourceLimit, Step,
 };
 #[cfg(target_os = "linux")]
@@ -49,7 +49,7 @@ pub(crate) use message::{Failure, MESSAGE_BYTES, Message, Stage, receive};
 #[cfg(target_os = "linux")]
 pub(crate) use namespaces::IdentityMap;
 #[cfg(target_os = "linux")]
-pub(crate) use network::{Offer, PrivateNetwork};
+pub(crate) use network::{LoopbackService, PrivateNetwork};
 #[cfg(target_os = "linux")]
 pub(crate) use start::attach_supervisor;
 #[cfg(target_os = "linux")]

@@ -7,19 +7,19 @@ use super::{FilterKind, Processes, Sockets};
 /// A call that is refused when all tests of any of the groups hold; without groups, always.
 pub(super) struct Refusal {
     pub(super) number: i64,
-    pub(super) when: Vec<Vec<Test>>,
+    pub(super) when: Vec<Vec<ArgumentTest>>,
 }
 
 /// A test on the low 32 bits of one argument, counted from 0.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Test {
+pub(super) struct ArgumentTest {
     pub(super) argument: u8,
-    pub(super) is: Is,
+    pub(super) is: Comparison,
 }
 
 /// What an argument is compared with.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Is {
+pub(super) enum Comparison {
     /// This value.
     Equal(u32),
     /// Any other value.
@@ -120,7 +120,7 @@ pub(super) fn refusals(kind: FilterKind) -> Vec<Refusal> {
     refusals
 }
 
-fn refuse(number: c_long, when: Vec<Vec<Test>>) -> Refusal {
+fn refuse(number: c_long, when: Vec<Vec<ArgumentTest>>) -> Refusal {
     Refusal {
         // The same type on every system with a filter.
         #[allow(
@@ -132,8 +132,8 @@ fn refuse(number: c_long, when: Vec<Vec<Test>>) -> Refusal {
     }
 }
 
-fn test(argument: u8, is: Is) -> Test {
-    Test { argument, is }
+fn test(argument: u8, is: Comparison) -> ArgumentTest {
+    ArgumentTest { argument, is }
 }
 
 /// New namespaces: inside one, a program has rights again that it had lost.
@@ -149,9 +149,9 @@ fn namespaces() -> [Refusal; 2] {
         libc::CLONE_NEWUTS,
         libc::CLONE_NEWCGROUP,
     ]
-    .map(|flag| vec![test(0, Is::WithBits(flag.cast_unsigned()))]);
+    .map(|flag| vec![test(0, Comparison::WithBits(flag.cast_unsigned()))]);
     let mut unshared = flags.to_vec();
-    unshared.push(vec![test(0, Is::WithBits(CLONE_NEWTIME))]);
+    unshared.push(vec![test(0, Comparison::WithBits(CLONE_NEWTIME))]);
     [
         // The flags come first on x86_64 and aarch64.
         refuse(libc::SYS_clone, flags.to_vec()),
@@ -160,7 +160,7 @@ fn namespaces() -> [Refusal; 2] {
 }
 
 fn sockets(sockets: Sockets) -> [Refusal; 2] {
-    let not = |family: i32| test(0, Is::Not(family.cast_unsigned()));
+    let not = |family: i32| test(0, Comparison::Not(family.cast_unsigned()));
     let made = match sockets {
         Sockets::UnixOnly => vec![vec![not(libc::AF_UNIX)]],
         Sockets::Internet => vec![
@@ -172,8 +172,8 @@ fn sockets(sockets: Sockets) -> [Refusal; 2] {
             ],
             // Of the kernel's message families only the one that tells of addresses and routes.
             vec![
-                test(0, Is::Equal(libc::AF_NETLINK.cast_unsigned())),
-                test(2, Is::Not(libc::NETLINK_ROUTE.cast_unsigned())),
+                test(0, Comparison::Equal(libc::AF_NETLINK.cast_unsigned())),
+                test(2, Comparison::Not(libc::NETLINK_ROUTE.cast_unsigned())),
             ],
         ],
     };
@@ -217,7 +217,7 @@ fn modes() -> Vec<Refusal> {
         for kind in [libc::S_IFCHR, libc::S_IFBLK] {
             when.push(vec![test(
                 mode,
-                Is::Masked {
+                Comparison::Masked {
                     mask: libc::S_IFMT,
                     value: kind,
                 },
@@ -228,18 +228,18 @@ fn modes() -> Vec<Refusal> {
     refusals
 }
 
-fn set_id_bits(at: &ModeAt) -> Vec<Vec<Test>> {
+fn set_id_bits(at: &ModeAt) -> Vec<Vec<ArgumentTest>> {
     /// `O_TMPFILE` without the `O_DIRECTORY` that is part of it.
     const TEMPORARY: i32 = libc::O_TMPFILE & !libc::O_DIRECTORY;
     let mut when = Vec::new();
     for bit in [libc::S_ISUID, libc::S_ISGID] {
         match *at {
-            ModeAt::Always(mode) => when.push(vec![test(mode, Is::WithBits(bit))]),
+            ModeAt::Always(mode) => when.push(vec![test(mode, Comparison::WithBits(bit))]),
             ModeAt::Creating { mode, flags } => {
                 for creating in [libc::O_CREAT, TEMPORARY] {
                     when.push(vec![
-                        test(mode, Is::WithBits(bit)),
-                        test(flags, Is::WithBits(creating.cast_unsigned())),
+                        test(mode, Comparison::WithBits(bit)),
+                        test(flags, Comparison::WithBits(creating.cast_unsigned())),
                     ]);
                 }
             }
@@ -257,7 +257,7 @@ fn terminal() -> Refusal {
         libc::SYS_ioctl,
         // The kernel takes the low 32 bits of the request, so comparing all 64 would be a way round.
         [TIOCSTI, TIOCLINUX]
-            .map(|request| vec![test(1, Is::Equal(request))])
+            .map(|request| vec![test(1, Comparison::Equal(request))])
             .to_vec(),
     )
 }
@@ -265,8 +265,14 @@ fn terminal() -> Refusal {
 /// Limits and priorities of processes other than the caller.
 fn other_processes() -> [Refusal; 3] {
     [
-        refuse(libc::SYS_prlimit64, vec![vec![test(0, Is::Not(0))]]),
-        refuse(libc::SYS_setpriority, vec![vec![test(1, Is::Not(0))]]),
-        refuse(libc::SYS_ioprio_set, vec![vec![test(1, Is::Not(0))]]),
+        refuse(libc::SYS_prlimit64, vec![vec![test(0, Comparison::Not(0))]]),
+        refuse(
+            libc::SYS_setpriority,
+            vec![vec![test(1, Comparison::Not(0))]],
+        ),
+        refuse(
+            libc::SYS_ioprio_set,
+            vec![vec![test(1, Comparison::Not(0))]],
+        ),
     ]
 }

@@ -137,17 +137,17 @@ pub struct NetworkDecision {
 /// The last decisions, oldest first.
 #[derive(Debug, Default)]
 pub(crate) struct DecisionLog {
-    kept: Mutex<Kept>,
+    kept: Mutex<Entries>,
 }
 
 #[derive(Debug, Default)]
-struct Kept {
+struct Entries {
     last: u64,
     decisions: VecDeque<NetworkDecision>,
 }
 
 impl DecisionLog {
-    fn kept(&self) -> MutexGuard<'_, Kept> {
+    fn kept(&self) -> MutexGuard<'_, Entries> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

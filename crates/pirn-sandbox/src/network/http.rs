@@ -14,8 +14,8 @@ pub(crate) use body::BodyScanner;
 pub(crate) use head::{BodyLength, HeadProblem, Purpose, RequestHead, parse_head};
 
 use super::client::{Client, ReadFailure};
+use super::connector::{ConnectError, Connector};
 use super::decisions::refusal_sentence;
-use super::gate::{Gate, NoWay};
 use super::relay;
 
 /// What a client is told instead of an answer from the host.
@@ -49,14 +49,18 @@ impl Failure {
 }
 
 /// Serves one request.
-pub(crate) async fn serve(mut client: Client, gate: &Gate, deadline: Instant) -> io::Result<()> {
+pub(crate) async fn serve(
+    mut client: Client,
+    connector: &Connector,
+    deadline: Instant,
+) -> io::Result<()> {
     let head = client
-        .read_message(gate.options.header_bytes_max, deadline, parse_head)
+        .read_message(connector.options.header_bytes_max, deadline, parse_head)
         .await;
     let head = match head {
         Ok(head) => head,
         Err(failure) => {
-            return match unread(failure, gate) {
+            return match unread(failure, connector) {
                 Some(failure) => client.close_with(&failure.message("")).await,
                 None => Ok(()),
             };
@@ -68,14 +72,14 @@ pub(crate) async fn serve(mut client: Client, gate: &Gate, deadline: Instant) ->
         port,
         purpose,
     } = head;
-    let server = match gate.connect(&host, port).await {
+    let server = match connector.connect(&host, port).await {
         Ok(server) => server,
-        Err(no_way) => {
-            let failure = unreached(&host.to_string(), port, &no_way);
+        Err(error) => {
+            let failure = unreached(&host.to_string(), port, &error);
             return client.close_with(&failure.message(&method)).await;
         }
     };
-    let idle = gate.options.idle_time;
+    let idle = connector.options.idle_time;
     match purpose {
         Purpose::Tunnel => {
             client
@@ -89,7 +93,7 @@ pub(crate) async fn serve(mut client: Client, gate: &Gate, deadline: Instant) ->
 }
 
 /// What a client is told whose request could not be read; `None` where it is gone.
-fn unread(failure: ReadFailure<HeadProblem>, gate: &Gate) -> Option<Failure> {
+fn unread(failure: ReadFailure<HeadProblem>, connector: &Connector) -> Option<Failure> {
     Some(match failure {
         ReadFailure::Gone => return None,
         ReadFailure::TooSlow => Failure::new(
@@ -104,28 +108,28 @@ fn unread(failure: ReadFailure<HeadProblem>, gate: &Gate) -> Option<Failure> {
             Failure::new("400 Bad Request", sentence)
         }
         ReadFailure::Bad(HeadProblem::Host { text, error }) => {
-            let no_way = gate.refuse_bad_host(&text, 0, error);
-            unreached(&text.escape_debug().to_string(), 0, &no_way)
+            let error = connector.refuse_bad_host(&text, 0, error);
+            unreached(&text.escape_debug().to_string(), 0, &error)
         }
     })
 }
 
 /// What a client is told whose host was not reached.
-fn unreached(host: &str, port: u16, no_way: &NoWay) -> Failure {
-    match no_way {
-        NoWay::Refused(reason) => Failure::new(
+fn unreached(host: &str, port: u16, error: &ConnectError) -> Failure {
+    match error {
+        ConnectError::Refused(reason) => Failure::new(
             "403 Forbidden",
             format!("Sandbox: {}", refusal_sentence(host, port, reason)),
         ),
-        NoWay::NotResolved(error) => Failure::new(
+        ConnectError::NotResolved(error) => Failure::new(
             "502 Bad Gateway",
             format!("Could not resolve host: {host} ({error})."),
         ),
-        NoWay::NotConnected(error) => Failure::new(
+        ConnectError::NotConnected(error) => Failure::new(
             "502 Bad Gateway",
             format!("Could not connect to {host}:{port} ({error})."),
         ),
-        NoWay::TimedOut => Failure::new(
+        ConnectError::TimedOut => Failure::new(
             "504 Gateway Timeout",
             format!("Connecting to {host}:{port} took too long."),
         ),

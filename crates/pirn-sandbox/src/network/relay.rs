@@ -12,11 +12,11 @@ use super::http::{BodyLength, BodyScanner};
 
 /// Counts what moves, so that a connection on which nothing does can be ended.
 #[derive(Debug, Default)]
-struct Movement {
+struct TrafficCounter {
     pieces: AtomicU64,
 }
 
-impl Movement {
+impl TrafficCounter {
     fn note(&self) {
         self.pieces.fetch_add(1, Ordering::Relaxed);
     }
@@ -40,37 +40,37 @@ pub(crate) async fn tunnel(client: Client, server: TcpStream, idle: Duration) ->
         unused,
     } = client;
     let mut server = server;
-    let movement = Movement::default();
+    let traffic = TrafficCounter::default();
     let (mut client_read, mut client_write) = client.split();
     let (mut server_read, mut server_write) = server.split();
     let up = async {
         server_write.write_all(&unused).await?;
-        pass_on(&mut client_read, &mut server_write, &movement).await
+        pass_on(&mut client_read, &mut server_write, &traffic).await
     };
-    let down = pass_on(&mut server_read, &mut client_write, &movement);
+    let down = pass_on(&mut server_read, &mut client_write, &traffic);
     let both = async { tokio::try_join!(up, down).map(|_| ()) };
     tokio::select! {
         ended = both => ended,
-        () = movement.stalled(idle) => Ok(()),
+        () = traffic.stalled(idle) => Ok(()),
     }
 }
 
 async fn pass_on(
     from: &mut (impl AsyncRead + Unpin),
     to: &mut (impl AsyncWrite + Unpin),
-    movement: &Movement,
+    traffic: &TrafficCounter,
 ) -> io::Result<()> {
     let mut piece = vec![0; PIECE_BYTES];
     loop {
         let length = from.read(&mut piece).await?;
-        movement.note();
+        traffic.note();
         let Some(bytes) = piece.get(..length).filter(|bytes| !bytes.is_empty()) else {
             // The other side may have closed already, which is as good.
             let _closed = to.shutdown().await;
             return Ok(());
         };
         to.write_all(bytes).await?;
-        movement.note();
+        traffic.note();
     }
 }
 
@@ -88,19 +88,19 @@ pub(crate) async fn exchange(
         unused,
     } = client;
     let mut server = server;
-    let movement = Movement::default();
+    let traffic = TrafficCounter::default();
     {
         let (mut client_read, mut client_write) = client.split();
         let (mut server_read, mut server_write) = server.split();
         let up = async {
             server_write.write_all(head).await?;
-            pass_body(unused, &mut client_read, &mut server_write, body, &movement).await
+            pass_body(unused, &mut client_read, &mut server_write, body, &traffic).await
         };
         let down = async {
             let mut piece = vec![0; PIECE_BYTES];
             loop {
                 let length = server_read.read(&mut piece).await?;
-                movement.note();
+                traffic.note();
                 let Some(bytes) = piece.get(..length).filter(|bytes| !bytes.is_empty()) else {
                     return Ok::<_, io::Error>(());
                 };
@@ -119,10 +119,10 @@ pub(crate) async fn exchange(
                 // A server that closed its ear may still answer.
                 tokio::select! {
                     ended = &mut down => ended?,
-                    () = movement.stalled(idle) => {}
+                    () = traffic.stalled(idle) => {}
                 }
             }
-            () = movement.stalled(idle) => {}
+            () = traffic.stalled(idle) => {}
         }
     }
     close(client).await;
@@ -134,7 +134,7 @@ async fn pass_body(
     from: &mut (impl AsyncRead + Unpin),
     to: &mut (impl AsyncWrite + Unpin),
     body: BodyLength,
-    movement: &Movement,
+    traffic: &TrafficCounter,
 ) -> io::Result<()> {
     let mut scanner = BodyScanner::new(body);
     let mut piece = unused;
@@ -143,7 +143,7 @@ async fn pass_body(
             .advance(&piece)
             .map_err(|_| io::Error::from(io::ErrorKind::InvalidData))?;
         to.write_all(piece.get(..used).unwrap_or_default()).await?;
-        movement.note();
+        traffic.note();
         if scanner.is_ended() {
             return Ok(());
         }

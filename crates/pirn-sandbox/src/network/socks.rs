@@ -15,15 +15,19 @@ pub(crate) use wire::{
 };
 
 use super::client::{Client, ReadFailure};
+use super::connector::{ConnectError, Connector};
 use super::decisions::NetworkReason;
-use super::gate::{Gate, NoWay};
 use super::relay;
 
 /// The longest message: a request with a name of 255 bytes has 262, a greeting with all methods 257.
 const MESSAGE_BYTES_MAX: usize = 512;
 
 /// Serves one request.
-pub(crate) async fn serve(mut client: Client, gate: &Gate, deadline: Instant) -> io::Result<()> {
+pub(crate) async fn serve(
+    mut client: Client,
+    connector: &Connector,
+    deadline: Instant,
+) -> io::Result<()> {
     let greeting = client
         .read_message(MESSAGE_BYTES_MAX, deadline, parse_greeting)
         .await;
@@ -51,17 +55,20 @@ pub(crate) async fn serve(mut client: Client, gate: &Gate, deadline: Instant) ->
             | ReadFailure::Gone,
         ) => return Ok(()),
     };
-    match connect(request, gate).await {
+    match connect(request, connector).await {
         Ok(server) => {
             let reply = SocksReply::Succeeded.message();
             client.stream.write_all(&reply).await?;
-            relay::tunnel(client, server, gate.options.idle_time).await
+            relay::tunnel(client, server, connector.options.idle_time).await
         }
         Err(reply) => client.close_with(&reply.message()).await,
     }
 }
 
-async fn connect(request: SocksRequest, gate: &Gate) -> Result<tokio::net::TcpStream, SocksReply> {
+async fn connect(
+    request: SocksRequest,
+    connector: &Connector,
+) -> Result<tokio::net::TcpStream, SocksReply> {
     let SocksRequest {
         command,
         target,
@@ -78,29 +85,29 @@ async fn connect(request: SocksRequest, gate: &Gate) -> Result<tokio::net::TcpSt
             SocksTarget::Host(host) => host.to_string(),
             SocksTarget::Bad { text, .. } => text.escape_debug().to_string(),
         };
-        let _logged = gate.refuse(host, port, NetworkReason::Unsupported(what));
+        let _logged = connector.refuse(host, port, NetworkReason::Unsupported(what));
         return Err(SocksReply::CommandNotSupported);
     }
-    let no_way = match target {
-        SocksTarget::Bad { text, error } => gate.refuse_bad_host(&text, port, error),
-        SocksTarget::Host(host) => match gate.connect(&host, port).await {
+    let error = match target {
+        SocksTarget::Bad { text, error } => connector.refuse_bad_host(&text, port, error),
+        SocksTarget::Host(host) => match connector.connect(&host, port).await {
             Ok(server) => return Ok(server),
-            Err(no_way) => no_way,
+            Err(error) => error,
         },
     };
-    Err(match no_way {
-        NoWay::Refused(_) => SocksReply::NotAllowed,
-        NoWay::NotResolved(_) => SocksReply::HostUnreachable,
-        NoWay::TimedOut => SocksReply::TimedOut,
-        NoWay::NotConnected(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
+    Err(match error {
+        ConnectError::Refused(_) => SocksReply::NotAllowed,
+        ConnectError::NotResolved(_) => SocksReply::HostUnreachable,
+        ConnectError::TimedOut => SocksReply::TimedOut,
+        ConnectError::NotConnected(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
             SocksReply::ConnectionRefused
         }
-        NoWay::NotConnected(error) if error.kind() == io::ErrorKind::NetworkUnreachable => {
+        ConnectError::NotConnected(error) if error.kind() == io::ErrorKind::NetworkUnreachable => {
             SocksReply::NetworkUnreachable
         }
-        NoWay::NotConnected(error) if error.kind() == io::ErrorKind::HostUnreachable => {
+        ConnectError::NotConnected(error) if error.kind() == io::ErrorKind::HostUnreachable => {
             SocksReply::HostUnreachable
         }
-        NoWay::NotConnected(_) => SocksReply::Failure,
+        ConnectError::NotConnected(_) => SocksReply::Failure,
     })
 }

@@ -16,7 +16,7 @@ use crate::policy::SandboxPolicy;
 
 /// When answers are made ahead.
 #[derive(Debug, Clone)]
-struct Ahead {
+struct RefreshSchedule {
     /// How old an answer is when the next walk begins.
     after: Duration,
     /// How long after the start of a child.
@@ -26,7 +26,7 @@ struct Ahead {
     worth: Range<Duration>,
 }
 
-impl Default for Ahead {
+impl Default for RefreshSchedule {
     fn default() -> Self {
         Self {
             after: Duration::from_secs(4),
@@ -46,7 +46,7 @@ pub(crate) struct PathCache {
 
 #[derive(Debug, Default)]
 struct Shared {
-    ahead: Ahead,
+    schedule: RefreshSchedule,
     state: Mutex<State>,
     changed: Condvar,
     /// Ends a walk at the next folder. Set under the lock of the state.
@@ -55,14 +55,14 @@ struct Shared {
 
 #[derive(Debug, Default)]
 struct State {
-    last: Option<Answer>,
+    last: Option<CachedPaths>,
     /// When a child was started last.
     used: Option<Instant>,
     has_thread: bool,
 }
 
 #[derive(Debug)]
-struct Answer {
+struct CachedPaths {
     /// When its walk began.
     at: Instant,
     took: Duration,
@@ -87,7 +87,7 @@ impl PathCache {
     }
 
     fn walk(&self, state: &mut State, policy: &SandboxPolicy, now: Instant) -> Arc<Paths> {
-        let answer = Answer::make(policy, now, &self.shared.stopped);
+        let answer = CachedPaths::make(policy, now, &self.shared.stopped);
         let paths = Arc::clone(&answer.paths);
         state.last = Some(answer);
         paths
@@ -97,7 +97,7 @@ impl PathCache {
     pub(crate) fn expect_more(&self, policy: &SandboxPolicy, now: Instant) {
         let mut state = self.shared.state();
         state.used = Some(now);
-        if state.has_thread || state.next_walk(&self.shared.ahead, now).is_none() {
+        if state.has_thread || state.next_walk(&self.shared.schedule, now).is_none() {
             return;
         }
         let shared = Arc::clone(&self.shared);
@@ -105,7 +105,7 @@ impl PathCache {
         // Without the thread, who starts a child walks.
         let started = Builder::new()
             .name("sandbox-paths".to_owned())
-            .spawn(move || shared.walk_ahead(&policy));
+            .spawn(move || shared.refresh(&policy));
         if let Ok(started) = started {
             state.has_thread = true;
             let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
@@ -139,10 +139,10 @@ impl Shared {
     }
 
     /// The thread: one answer after the other, until nobody has started a child for a while.
-    fn walk_ahead(&self, policy: &SandboxPolicy) {
+    fn refresh(&self, policy: &SandboxPolicy) {
         let mut state = self.state();
         while !self.stopped.load(Ordering::Relaxed)
-            && let Some(wait) = state.next_walk(&self.ahead, Instant::now())
+            && let Some(wait) = state.next_walk(&self.schedule, Instant::now())
         {
             if !wait.is_zero() {
                 let waited = self.changed.wait_timeout(state, wait);
@@ -150,7 +150,7 @@ impl Shared {
                 continue;
             }
             drop(state);
-            let answer = Answer::make(policy, Instant::now(), &self.stopped);
+            let answer = CachedPaths::make(policy, Instant::now(), &self.stopped);
             state = self.state();
             let is_newer = state.last.as_ref().is_none_or(|last| last.at < answer.at);
             if is_newer && !self.stopped.load(Ordering::Relaxed) {
@@ -163,15 +163,16 @@ impl Shared {
 
 impl State {
     /// How long until the next walk ahead; `None` if there is none.
-    fn next_walk(&self, ahead: &Ahead, now: Instant) -> Option<Duration> {
+    fn next_walk(&self, schedule: &RefreshSchedule, now: Instant) -> Option<Duration> {
         let last = self.last.as_ref()?;
-        let due = last.at + ahead.after;
-        let is_wanted = due.max(now) < self.used? + ahead.until;
-        (is_wanted && ahead.worth.contains(&last.took)).then(|| due.saturating_duration_since(now))
+        let due = last.at + schedule.after;
+        let is_wanted = due.max(now) < self.used? + schedule.until;
+        (is_wanted && schedule.worth.contains(&last.took))
+            .then(|| due.saturating_duration_since(now))
     }
 }
 
-impl Answer {
+impl CachedPaths {
     fn make(policy: &SandboxPolicy, now: Instant, stopped: &AtomicBool) -> Self {
         let begun = Instant::now();
         let paths = Arc::new(Paths::unless_stopped(policy, stopped));

@@ -115,7 +115,7 @@ impl FileRules {
             .filter(|place| !searched.iter().any(|root| root.starts_with(place)))
             .collect();
         let mut protected: Vec<PathBuf> = searched.iter().map(|root| root.join(".pirn")).collect();
-        let start_up = system::START_UP.iter().map(|start_up| start_up.path);
+        let start_up = system::STARTUP_FILES.iter().map(|start_up| start_up.path);
         if let Some(home) = &plan.home {
             protected.extend(start_up.map(|path| home.join(path)));
         }

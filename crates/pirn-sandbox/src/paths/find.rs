@@ -16,7 +16,7 @@ const SKIPPED: &[&str] = &["node_modules", "target"];
 
 /// What a walk found.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct WalkResult {
     /// Everything named `.git`, whether folder or file.
     pub(super) git: Vec<PathBuf>,
     /// What matches a pattern for any depth; nothing below a match.
@@ -26,8 +26,8 @@ pub(super) struct Found {
 }
 
 /// Walks through folders without following links, the shallow ones first.
-pub(super) fn find(roots: &[PathBuf], patterns: &[Pattern], stopped: &AtomicBool) -> Found {
-    let bounds = Bounds {
+pub(super) fn find(roots: &[PathBuf], patterns: &[Pattern], stopped: &AtomicBool) -> WalkResult {
+    let bounds = WalkLimits {
         entries: ENTRIES_MAX,
         depth: DEPTH_MAX,
         stopped,
@@ -37,15 +37,19 @@ pub(super) fn find(roots: &[PathBuf], patterns: &[Pattern], stopped: &AtomicBool
 
 /// What ends a walk before its end.
 #[derive(Debug)]
-pub(super) struct Bounds<'walk> {
+pub(super) struct WalkLimits<'walk> {
     pub(super) entries: usize,
     pub(super) depth: usize,
     /// Nobody wants the answer any more.
     pub(super) stopped: &'walk AtomicBool,
 }
 
-pub(super) fn find_within(roots: &[PathBuf], patterns: &[Pattern], bounds: &Bounds<'_>) -> Found {
-    let mut found = Found::default();
+pub(super) fn find_within(
+    roots: &[PathBuf],
+    patterns: &[Pattern],
+    bounds: &WalkLimits<'_>,
+) -> WalkResult {
+    let mut found = WalkResult::default();
     let mut folders: VecDeque<(PathBuf, usize)> =
         roots.iter().map(|root| (root.clone(), 0)).collect();
     let mut entries_left = bounds.entries;

@@ -3,7 +3,7 @@
 use std::io::Read as _;
 use std::path::{Component, Path, PathBuf};
 
-use super::{Plan, Stand};
+use super::{Plan, WhenAbsent};
 
 /// How deep folders of submodules may lie below `modules`, whose names are paths.
 const MODULE_DEPTH_MAX: usize = 6;
@@ -30,7 +30,7 @@ pub(super) fn protect(plan: &mut Plan<'_>, git: &Path) -> Option<PathBuf> {
         protect_folder(plan, git);
         return None;
     }
-    plan.protect(git, Stand::Exists);
+    plan.protect(git, WhenAbsent::Skip);
     worktree(plan, git)
 }
 
@@ -41,13 +41,16 @@ pub(super) fn protect_folder(plan: &mut Plan<'_>, folder: &Path) {
         return;
     }
     plan.pin(folder);
-    plan.protect(&folder.join("hooks"), Stand::Folder);
-    plan.protect(&folder.join("config"), Stand::File(Vec::new()));
-    plan.protect(&folder.join("config.worktree"), Stand::Exists);
-    plan.protect(&folder.join("commondir"), Stand::File(HERE.to_vec()));
+    plan.protect(&folder.join("hooks"), WhenAbsent::CreateFolder);
+    plan.protect(&folder.join("config"), WhenAbsent::CreateFile(Vec::new()));
+    plan.protect(&folder.join("config.worktree"), WhenAbsent::Skip);
+    plan.protect(
+        &folder.join("commondir"),
+        WhenAbsent::CreateFile(HERE.to_vec()),
+    );
     for worktree in folders(&folder.join("worktrees")) {
         for name in ["commondir", "gitdir", "config.worktree"] {
-            plan.protect(&worktree.join(name), Stand::Exists);
+            plan.protect(&worktree.join(name), WhenAbsent::Skip);
         }
     }
     let mut modules: Vec<(PathBuf, usize)> = vec![(folder.join("modules"), 0)];

@@ -38,7 +38,7 @@ impl Placeholder {
         let is_called = |name: &Path| !name.as_os_str().is_empty() && self.path.ends_with(name);
         is_plain
             && match &self.kind {
-                PlaceholderKind::Folder => system::START_UP
+                PlaceholderKind::Folder => system::STARTUP_FILES
                     .iter()
                     .map(|start_up| Path::new(start_up.path))
                     .flat_map(Path::ancestors)
@@ -46,7 +46,7 @@ impl Placeholder {
                     .any(is_called),
                 PlaceholderKind::File(content) => {
                     is_text(content)
-                        && system::START_UP
+                        && system::STARTUP_FILES
                             .iter()
                             .map(|start_up| Path::new(start_up.path))
                             .chain(["config", "commondir"].map(Path::new))
@@ -61,7 +61,7 @@ impl Placeholder {
 fn is_text(content: &[u8]) -> bool {
     content.is_empty()
         || content == git::HERE
-        || system::START_UP
+        || system::STARTUP_FILES
             .iter()
             .flat_map(|start_up| start_up.instead)
             .any(|name| content == system::passing_on(name))

@@ -93,33 +93,33 @@ pub(super) const ETC: &[&str] = &[
 pub(super) const NEVER_WRITABLE: &[&str] = &["/proc", "/sys", "/dev"];
 
 /// What runs at the user's next login or command, by its path in the home folder.
-pub(super) const START_UP: &[StartUp] = &[
+pub(super) const STARTUP_FILES: &[StartupFile] = &[
     // With a missing `.bash_profile`, a login shell reads the next one; so does what stands in for it.
-    StartUp::file_that_passes_on(".bash_profile", &[".bash_login", ".profile"]),
-    StartUp::file(".bash_login"),
-    StartUp::file(".bash_logout"),
-    StartUp::file(".bashrc"),
-    StartUp::file(".profile"),
-    StartUp::file(".zshenv"),
-    StartUp::file(".zprofile"),
-    StartUp::file(".zshrc"),
-    StartUp::file(".zlogin"),
-    StartUp::file(".zlogout"),
-    StartUp::file(".gitconfig"),
-    StartUp::file(".pam_environment"),
-    StartUp::file(".xprofile"),
-    StartUp::file(".xsessionrc"),
-    StartUp::folder(".ssh"),
-    StartUp::folder(".pirn"),
-    StartUp::folder(".config/autostart"),
-    StartUp::folder(".config/environment.d"),
-    StartUp::folder(".config/fish"),
-    StartUp::folder(".config/git"),
-    StartUp::folder(".config/systemd"),
+    StartupFile::file_that_passes_on(".bash_profile", &[".bash_login", ".profile"]),
+    StartupFile::file(".bash_login"),
+    StartupFile::file(".bash_logout"),
+    StartupFile::file(".bashrc"),
+    StartupFile::file(".profile"),
+    StartupFile::file(".zshenv"),
+    StartupFile::file(".zprofile"),
+    StartupFile::file(".zshrc"),
+    StartupFile::file(".zlogin"),
+    StartupFile::file(".zlogout"),
+    StartupFile::file(".gitconfig"),
+    StartupFile::file(".pam_environment"),
+    StartupFile::file(".xprofile"),
+    StartupFile::file(".xsessionrc"),
+    StartupFile::folder(".ssh"),
+    StartupFile::folder(".pirn"),
+    StartupFile::folder(".config/autostart"),
+    StartupFile::folder(".config/environment.d"),
+    StartupFile::folder(".config/fish"),
+    StartupFile::folder(".config/git"),
+    StartupFile::folder(".config/systemd"),
 ];
 
-/// One of [`START_UP`].
-pub(super) struct StartUp {
+/// One of [`STARTUP_FILES`].
+pub(super) struct StartupFile {
     /// Below the home folder.
     pub(super) path: &'static str,
     pub(super) is_folder: bool,
@@ -127,7 +127,7 @@ pub(super) struct StartUp {
     pub(super) instead: &'static [&'static str],
 }
 
-impl StartUp {
+impl StartupFile {
     const fn file(path: &'static str) -> Self {
         Self::file_that_passes_on(path, &[])
     }

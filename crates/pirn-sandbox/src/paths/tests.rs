@@ -5,7 +5,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use super::find::{Bounds, Found, find_within};
+use super::find::{WalkLimits, WalkResult, find_within};
 use super::pattern::{Pattern, name_matches};
 use super::{Paths, PlaceholderKind};
 use crate::policy::{Profile, Readable, SandboxPolicy};
@@ -446,10 +446,10 @@ fn chosen_places_are_readable_by_name_and_target() {
 fn a_walk_is_bounded_and_says_so() {
     let tree = Tree::new(&["a/b/c/.git/", "d/.git/", "e=1", "f=1", "loop->a"]);
     let roots = [tree.root.clone()];
-    let names = |found: &Found| tree.named(&found.git);
+    let names = |found: &WalkResult| tree.named(&found.git);
     let walk = |entries, depth, stopped| {
         let stopped = &AtomicBool::new(stopped);
-        let bounds = Bounds {
+        let bounds = WalkLimits {
             entries,
             depth,
             stopped,

@@ -15,7 +15,7 @@ const KERNEL_FOLDERS: &[&str] = &["/proc", "/sys/devices/system/cpu"];
 
 /// How a place can be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Reading {
+pub(super) enum ReadKind {
     /// Whole.
     Everything,
     /// Names only; of everything below as well.
@@ -25,7 +25,7 @@ pub(super) enum Reading {
 /// The places to grant.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Grants {
-    pub(super) places: Vec<(PathBuf, Reading)>,
+    pub(super) places: Vec<(PathBuf, ReadKind)>,
     /// What can be read though it should not, as sentences.
     pub(super) gaps: Vec<String>,
 }
@@ -71,7 +71,7 @@ pub(super) fn reads(paths: &Paths, shared_temp: &Path) -> Grants {
     // Places inside hidden ones that are readable all the same.
     grants.add(&paths.working_folder, &unreadable);
     if let Ok(resolver) = Path::new("/etc/resolv.conf").canonicalize() {
-        grants.places.push((resolver, Reading::Everything));
+        grants.places.push((resolver, ReadKind::Everything));
     }
     grants
 }
@@ -93,7 +93,7 @@ impl Grants {
                 .filter(|hidden| hidden.starts_with(&place))
                 .collect();
             if inside.is_empty() {
-                self.places.push((place, Reading::Everything));
+                self.places.push((place, ReadKind::Everything));
                 continue;
             }
             let entries = match place.read_dir() {
@@ -103,7 +103,7 @@ impl Grants {
                         "{} is readable as a whole: granting its parts takes too many rules.",
                         place.display()
                     ));
-                    self.places.push((place, Reading::Everything));
+                    self.places.push((place, ReadKind::Everything));
                     continue;
                 }
                 // Nor can the child read it.
@@ -115,7 +115,7 @@ impl Grants {
                     open.push(entry.path());
                 }
             }
-            self.places.push((place, Reading::Names));
+            self.places.push((place, ReadKind::Names));
         }
     }
 }

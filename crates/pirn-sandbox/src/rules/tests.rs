@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 use landlock::ABI;
 
-use super::{Handled, Rules, RulesRequest, Support};
+use super::{HandledAccess, Rules, RulesRequest, Support};
 use crate::paths::Paths;
 use crate::policy::{Profile, Readable, SandboxPolicy};
 use crate::report::Layer;
@@ -68,7 +68,7 @@ fn place() -> Place {
 }
 
 impl Place {
-    fn rules(&self, handled: Handled) -> Rules {
+    fn rules(&self, handled: HandledAccess) -> Rules {
         Rules::make(RulesRequest {
             handled,
             paths: &Paths::of(&self.policy),
@@ -81,7 +81,7 @@ impl Place {
     }
 
     /// Tries each expression and compares what it gives. `ROOT` stands for the folder.
-    fn check(&self, handled: Handled, rows: &[(&str, &str)]) {
+    fn check(&self, handled: HandledAccess, rows: &[(&str, &str)]) {
         let rules = self.rules(handled);
         assert!(rules.files && rules.scopes, "{:?}", rules.missing);
         let root = self.root.to_str().unwrap();
@@ -136,7 +136,7 @@ const WRITES: &[(&str, &str)] = &[
 
 #[test]
 fn writing_stays_inside() {
-    for handled in [Handled::ReadsAndWrites, Handled::Writes] {
+    for handled in [HandledAccess::ReadsAndWrites, HandledAccess::Writes] {
         place().check(handled, WRITES);
     }
 }
@@ -146,7 +146,7 @@ fn nothing_is_written_when_reading_only() {
     let mut place = place();
     place.policy.profile = Profile::ReadOnly;
     place.check(
-        Handled::ReadsAndWrites,
+        HandledAccess::ReadsAndWrites,
         &[
             ("write('ROOT/work/new')", "EACCES"),
             ("write('ROOT/temp/private/new')", "ok"),
@@ -162,7 +162,7 @@ fn nothing_is_written_when_reading_only() {
 fn unreadable_places_stay_so() {
     let place = place();
     place.check(
-        Handled::ReadsAndWrites,
+        HandledAccess::ReadsAndWrites,
         &[
             ("read('ROOT/home/.ssh/id')", "EACCES"),
             ("read('ROOT/home/notes')", "ok"),
@@ -182,11 +182,11 @@ fn unreadable_places_stay_so() {
             ("subprocess.run(['true'], check=True) and None", "ok"),
         ],
     );
-    let gaps = place.rules(Handled::ReadsAndWrites).unreadable_gaps;
+    let gaps = place.rules(HandledAccess::ReadsAndWrites).unreadable_gaps;
     assert_eq!(gaps.len(), 1, "{gaps:?}");
     assert!(gaps[0].contains("work/.env"));
     assert_eq!(
-        place.rules(Handled::Writes).unreadable_gaps,
+        place.rules(HandledAccess::Writes).unreadable_gaps,
         Vec::<String>::new()
     );
 }
@@ -196,7 +196,7 @@ fn only_chosen_places_are_readable() {
     let mut place = place();
     place.policy.readable = Readable::Only(vec![place.root.join("home")]);
     place.check(
-        Handled::ReadsAndWrites,
+        HandledAccess::ReadsAndWrites,
         &[
             ("read('ROOT/home/notes')", "ok"),
             ("read('ROOT/home/.ssh/id')", "EACCES"),
@@ -220,7 +220,7 @@ fn abstract_sockets_outside_are_out_of_reach() {
     let address = SocketAddr::from_abstract_name(&name).unwrap();
     let listener = UnixListener::bind_addr(&address).unwrap();
     place().check(
-        Handled::Writes,
+        HandledAccess::Writes,
         &[(
             &format!("socket.socket(socket.AF_UNIX).connect('\\0{name}')"),
             "EPERM",
@@ -258,7 +258,7 @@ fn a_place_that_is_gone_does_no_harm() {
         ..Paths::of(&place.policy)
     };
     let rules = Rules::make(RulesRequest {
-        handled: Handled::Writes,
+        handled: HandledAccess::Writes,
         paths: &paths,
         private_temp: Path::new("/nowhere/either"),
         devices: Path::new("/nowhere/dev"),

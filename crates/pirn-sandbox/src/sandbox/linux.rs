@@ -19,23 +19,23 @@ use std::time::Instant;
 use libc::{c_int, sock_filter};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use super::parts::Parts;
-use super::placeholders::{Held, Placeholders};
+use super::folders::SandboxFolders;
+use super::placeholders::{PlaceholderCheck, Placeholders};
 use super::plan::{MountPlan, Proc, Shape, View, plan};
-use super::reasons::{self, Trouble};
+use super::reasons::{self, LevelFailure};
 use limits::ProcessNumbers;
 
+use crate::child_supervisor::SpawnError;
 use crate::error::Error;
 use crate::filter::{self, FilterKind, Processes, Sockets};
-use crate::keeper::StartError;
 use crate::network::NetworkProxy;
 use crate::paths::{PathCache, Paths};
 use crate::policy::{Level, LevelChoice, Network, Readable, SandboxPolicy};
 use crate::report::{Layer, SandboxReport};
-use crate::rules::{Handled, Rules, RulesRequest};
+use crate::rules::{HandledAccess, Rules, RulesRequest};
 use crate::sys::{
-    self, Arguments, Confinement, Failure, IdentityMap, Launch, Namespaces, Offer, PrivateNetwork,
-    Purpose, ResourceLimit, Stage, Step, TrialError,
+    self, Arguments, Confinement, Failure, IdentityMap, Launch, LoopbackService, Namespaces,
+    PrivateNetwork, Purpose, ResourceLimit, Stage, Step, TrialError,
 };
 
 /// Where the proxy listens inside: the usual port of such proxies.
@@ -50,7 +50,7 @@ const NAMESPACES: c_int = libc::CLONE_NEWUSER
 
 /// A level of confinement, ready for children.
 #[derive(Debug)]
-pub(crate) struct Confined {
+pub(crate) struct PreparedLevel {
     level: Level,
     proc: Proc,
     /// `None`: the machine's.
@@ -63,23 +63,23 @@ pub(crate) struct Confined {
     filter: Result<&'static [sock_filter], &'static str>,
     limits: Vec<ResourceLimit>,
     process_numbers: ProcessNumbers,
-    ready: Mutex<Option<Arc<Ready>>>,
+    path_plan: Mutex<Option<Arc<PathPlan>>>,
     // Before the folders: what is removed first may lie in them.
     placeholders: Placeholders,
-    parts: Parts,
+    parts: SandboxFolders,
     cache: PathCache,
 }
 
 /// What is made from the paths of a policy, and stays good while those do.
 #[derive(Debug)]
-struct Ready {
+struct PathPlan {
     paths: Arc<Paths>,
     mounts: Option<MountPlan>,
     rules: Rules,
     ruleset: Option<Arc<OwnedFd>>,
 }
 
-impl Confined {
+impl PreparedLevel {
     /// Finds the strongest level that can be had, and completes the report.
     pub(super) fn prepare(
         policy: &SandboxPolicy,
@@ -89,7 +89,7 @@ impl Confined {
             LevelChoice::Strongest => Level::Min,
             LevelChoice::AtMost(level) => level,
         };
-        let mut troubles = Vec::new();
+        let mut failures = Vec::new();
         for level in Level::ALL.into_iter().rev() {
             if level > strongest {
                 continue;
@@ -99,22 +99,22 @@ impl Confined {
             }
             match Self::try_level(policy, level)? {
                 Ok((confined, mut missing)) => {
-                    troubles.append(&mut missing);
-                    let report = confined.complete(policy, report, troubles)?;
+                    failures.append(&mut missing);
+                    let report = confined.complete(policy, report, failures)?;
                     return Ok((Some(confined), report));
                 }
-                Err(trouble) => troubles.push(trouble),
+                Err(failure) => failures.push(failure),
             }
         }
-        Err(Error::confinement(reasons::refusal(policy, &troubles)))
+        Err(Error::confinement(reasons::refusal(policy, &failures)))
     }
 
     /// Gives up what a level can do without, one after the other, until a child can be set up.
     fn try_level(
         policy: &SandboxPolicy,
         level: Level,
-    ) -> Result<Result<(Self, Vec<Trouble>), Trouble>, Error> {
-        let mut troubles = Vec::new();
+    ) -> Result<Result<(Self, Vec<LevelFailure>), LevelFailure>, Error> {
+        let mut failures = Vec::new();
         let mut confined = Self::new(policy, level).map_err(|source| {
             Error::confinement(format!(
                 "The folders of a sandbox cannot be created in {}: {source}",
@@ -124,8 +124,8 @@ impl Confined {
         match confined.make_network(policy) {
             Ok(()) => {}
             Err(TrialError::Failed(failure)) => {
-                let trouble = Trouble::new(level, failure, None);
-                troubles.push(trouble.about(Layer::NetworkNamespace));
+                let level_failure = LevelFailure::new(level, failure, None);
+                failures.push(level_failure.about(Layer::NetworkNamespace));
             }
             Err(TrialError::Io(source)) => return Err(Error::preparing(&source)),
         }
@@ -136,28 +136,28 @@ impl Confined {
                 .map_err(|source| Error::preparing(&source))?;
             let steps = launch.mounts();
             let failure = match sys::try_out(launch) {
-                Ok(()) => return Ok(Ok((confined, troubles))),
+                Ok(()) => return Ok(Ok((confined, failures))),
                 Err(TrialError::Failed(failure)) => failure,
                 Err(TrialError::Io(source)) => return Err(Error::preparing(&source)),
             };
-            let trouble = Trouble::new(level, failure, steps.as_deref());
-            if trouble.is_proc() && confined.proc == Proc::Own {
+            let level_failure = LevelFailure::new(level, failure, steps.as_deref());
+            if level_failure.is_proc() && confined.proc == Proc::Own {
                 confined.proc = Proc::Empty;
-                troubles.push(trouble.about(Layer::PrivateProc));
-            } else if trouble.is_bound() {
+                failures.push(level_failure.about(Layer::PrivateProc));
+            } else if level_failure.is_bound() {
                 confined.process_numbers = ProcessNumbers::Unbounded;
             } else if confined.network.is_some() && failure.is_about_network() {
                 confined.network = None;
-                troubles.push(trouble.about(Layer::NetworkNamespace));
+                failures.push(level_failure.about(Layer::NetworkNamespace));
             } else {
-                return Ok(Err(trouble));
+                return Ok(Err(level_failure));
             }
             confined.forget();
         }
     }
 
     fn new(policy: &SandboxPolicy, level: Level) -> io::Result<Self> {
-        let parts = Parts::create(&policy.temp_dir)?;
+        let parts = SandboxFolders::create(&policy.temp_dir)?;
         Ok(Self {
             level,
             proc: Proc::Own,
@@ -171,7 +171,7 @@ impl Confined {
             filter: Err("It was not compiled yet."),
             limits: limits::of_process(policy, level),
             process_numbers: ProcessNumbers::here(),
-            ready: Mutex::new(None),
+            path_plan: Mutex::new(None),
             placeholders: Placeholders::new(parts.folder()),
             parts,
             cache: PathCache::default(),
@@ -182,8 +182,10 @@ impl Confined {
     fn make_network(&mut self, policy: &SandboxPolicy) -> Result<(), TrialError> {
         let offer = match (&policy.network, self.level) {
             (Network::On, _) | (Network::Off | Network::AllowList(_), Level::Lite) => return Ok(()),
-            (Network::Off, Level::Full | Level::Min) => Offer::Nothing,
-            (Network::AllowList(_), Level::Full | Level::Min) => Offer::Listener(PROXY_PORT),
+            (Network::Off, Level::Full | Level::Min) => LoopbackService::Nothing,
+            (Network::AllowList(_), Level::Full | Level::Min) => {
+                LoopbackService::Listener(PROXY_PORT)
+            }
         };
         let (network, listener) = PrivateNetwork::make(offer)?;
         self.network = Some(Arc::new(network));
@@ -219,7 +221,10 @@ impl Confined {
 
     /// After a change of what the level can do.
     fn forget(&mut self) {
-        *self.ready.get_mut().unwrap_or_else(PoisonError::into_inner) = None;
+        *self
+            .path_plan
+            .get_mut()
+            .unwrap_or_else(PoisonError::into_inner) = None;
     }
 
     pub(super) fn private_temp(&self) -> &Path {
@@ -259,16 +264,19 @@ impl Confined {
         descriptors: Vec<Arc<OwnedFd>>,
         purpose: Purpose,
     ) -> io::Result<Launch> {
-        let ready = self.ready(policy)?;
+        let path_plan = self.path_plan(policy)?;
         match purpose {
             Purpose::Run => self.cache.expect_more(policy, Instant::now()),
             Purpose::Try => {}
         }
         let directory = match directory {
             Some(directory) => directory.to_owned(),
-            None => ready.paths.working_folder.clone(),
+            None => path_plan.paths.working_folder.clone(),
         };
-        let namespaces = ready.mounts.as_ref().map(|mounts| self.namespaces(mounts));
+        let namespaces = path_plan
+            .mounts
+            .as_ref()
+            .map(|mounts| self.namespaces(mounts));
         Ok(Launch {
             descriptors,
             confinement: Some(Confinement {
@@ -276,7 +284,7 @@ impl Confined {
                 directory: CString::new(directory.as_os_str().as_bytes())?,
                 limits: self.limits.clone(),
                 cgroups: limits::cgroups(&self.limits_by_cgroup(policy))?,
-                ruleset: ready.ruleset.clone(),
+                ruleset: path_plan.ruleset.clone(),
                 filter: self.filter.ok(),
             }),
             purpose,
@@ -297,17 +305,20 @@ impl Confined {
     }
 
     /// What the paths come to, made again when they have changed.
-    fn ready(&self, policy: &SandboxPolicy) -> io::Result<Arc<Ready>> {
+    fn path_plan(&self, policy: &SandboxPolicy) -> io::Result<Arc<PathPlan>> {
         let paths = self.cache.get(policy, Instant::now());
-        let mut ready = self.ready.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(ready) = &*ready
-            && (Arc::ptr_eq(&ready.paths, &paths) || ready.paths == paths)
+        let mut path_plan = self
+            .path_plan
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if let Some(path_plan) = &*path_plan
+            && (Arc::ptr_eq(&path_plan.paths, &paths) || path_plan.paths == paths)
         {
-            return Ok(Arc::clone(ready));
+            return Ok(Arc::clone(path_plan));
         }
         let paths = self.hold(policy, paths);
-        let made = Arc::new(self.make_ready(policy, paths)?);
-        *ready = Some(Arc::clone(&made));
+        let made = Arc::new(self.make_path_plan(policy, paths)?);
+        *path_plan = Some(Arc::clone(&made));
         Ok(made)
     }
 
@@ -317,9 +328,9 @@ impl Confined {
             return paths;
         }
         match self.placeholders.hold(&paths) {
-            Held::All => paths,
+            PlaceholderCheck::All => paths,
             // A sandbox of another process may have removed what stood in. It does not any more: now it is known that we need it.
-            Held::Outdated => {
+            PlaceholderCheck::Outdated => {
                 let paths = self.cache.renew(policy, Instant::now());
                 self.placeholders.hold(&paths);
                 paths
@@ -327,7 +338,7 @@ impl Confined {
         }
     }
 
-    fn make_ready(&self, policy: &SandboxPolicy, paths: Arc<Paths>) -> io::Result<Ready> {
+    fn make_path_plan(&self, policy: &SandboxPolicy, paths: Arc<Paths>) -> io::Result<PathPlan> {
         let view = self.view(policy);
         let mounts = match view {
             None => None,
@@ -347,8 +358,8 @@ impl Confined {
         };
         let mut rules = Rules::make(RulesRequest {
             handled: match view {
-                Some(_mounts) => Handled::Writes,
-                None => Handled::ReadsAndWrites,
+                Some(_mounts) => HandledAccess::Writes,
+                None => HandledAccess::ReadsAndWrites,
             },
             paths: &paths,
             private_temp: self.parts.temp(),
@@ -358,7 +369,7 @@ impl Confined {
         })
         .map_err(io::Error::other)?;
         let ruleset = rules.ruleset.take().map(Arc::new);
-        Ok(Ready {
+        Ok(PathPlan {
             paths,
             mounts,
             rules,
@@ -406,20 +417,20 @@ pub(crate) fn explain_failure(
     steps: Option<&[Step]>,
     directory: Option<&Path>,
     source: io::Error,
-) -> StartError {
+) -> SpawnError {
     if failure.stage == Stage::Directory {
         return match directory {
             Some(directory) if directory.is_dir() => {
-                StartError::Explained(Error::outside_sandbox(directory))
+                SpawnError::Explained(Error::outside_sandbox(directory))
             }
-            Some(_) | None => StartError::System(source),
+            Some(_) | None => SpawnError::System(source),
         };
     }
     let step = steps
         .filter(|_steps| failure.stage == Stage::Mounts)
         .and_then(|steps| steps.get(usize::from(failure.step)))
         .map(reasons::describe_step);
-    StartError::Explained(Error::confinement(reasons::explain(
+    SpawnError::Explained(Error::confinement(reasons::explain(
         failure,
         step.as_deref(),
     )))

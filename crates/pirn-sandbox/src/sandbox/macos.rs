@@ -12,18 +12,18 @@ use crate::network::NetworkDecision;
 use crate::paths::Paths;
 use crate::policy::{Level, Network, SandboxPolicy};
 use crate::report::{Layer, MissingLayer, SandboxReport};
-use crate::seatbelt::{self, LAUNCHER, Reach};
+use crate::seatbelt::{self, LAUNCHER, NetworkAccess};
 use crate::status::ExitStatus;
 
 /// A profile, ready for children. Dropping it removes the private temporary folder.
 #[derive(Debug)]
-pub(crate) struct Confined {
+pub(crate) struct PreparedLevel {
     paths: Paths,
     profile: String,
     temp: PathBuf,
 }
 
-impl Confined {
+impl PreparedLevel {
     pub(super) fn prepare(
         policy: &SandboxPolicy,
         mut report: SandboxReport,
@@ -42,8 +42,8 @@ impl Confined {
         })?;
         let paths = Paths::of(policy);
         let reach = match policy.network {
-            Network::Off | Network::AllowList(_) => Reach::Nothing,
-            Network::On => Reach::Everything,
+            Network::Off | Network::AllowList(_) => NetworkAccess::Nothing,
+            Network::On => NetworkAccess::Everything,
         };
         report.level = Some(Level::Lite);
         report.layers = vec![
@@ -107,7 +107,7 @@ impl Confined {
     }
 }
 
-impl Drop for Confined {
+impl Drop for PreparedLevel {
     fn drop(&mut self) {
         // What is left is in the way of nobody.
         let _left = std::fs::remove_dir_all(&self.temp);

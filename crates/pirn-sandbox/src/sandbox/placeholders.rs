@@ -8,7 +8,7 @@ use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::parts::{Turn, needed_by_living};
+use super::folders::{CleanupLock, needed_by_living};
 use crate::paths::{Paths, Placeholder, PlaceholderKind};
 use crate::sys::Folder;
 use record::Record;
@@ -33,7 +33,7 @@ pub(super) struct Placeholders {
 
 /// Whether what children need is as it was when it was looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Held {
+pub(super) enum PlaceholderCheck {
     /// Yes.
     All,
     /// Something has gone since.
@@ -55,11 +55,11 @@ impl Placeholders {
     }
 
     /// Creates what is missing. What cannot be created cannot be created by a confined program either.
-    pub(super) fn hold(&self, paths: &Paths) -> Held {
+    pub(super) fn hold(&self, paths: &Paths) -> PlaceholderCheck {
         let mut created = created();
         let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
         // Without it, what is there may be removed in this very moment; the next look finds that out.
-        let _turn = Turn::take(self.temp_dir());
+        let _lock = CleanupLock::take(self.temp_dir());
         let mut planned = made_for(paths, &created, &used);
         planned.extend_from_slice(&paths.placeholders);
         self.record(paths, planned);
@@ -88,9 +88,9 @@ impl Placeholders {
         let is_new = |path: &Path| paths.placeholders.iter().any(|new| new.path == path);
         let is_gone = |path: &PathBuf| !is_new(path) && path.symlink_metadata().is_err();
         if paths.protected.iter().any(is_gone) {
-            Held::Outdated
+            PlaceholderCheck::Outdated
         } else {
-            Held::All
+            PlaceholderCheck::All
         }
     }
 
@@ -149,10 +149,10 @@ impl Drop for Placeholders {
             Record::remove(&self.parts);
             return;
         }
-        let turn = Turn::take(self.temp_dir());
-        let needed = turn
+        let lock = CleanupLock::take(self.temp_dir());
+        let needed = lock
             .as_ref()
-            .and_then(|_turn| needed_by_living(self.temp_dir(), Some(&self.parts)));
+            .and_then(|_lock| needed_by_living(self.temp_dir(), Some(&self.parts)));
         remove_all(&self.parts, unused, needed.as_deref());
     }
 }

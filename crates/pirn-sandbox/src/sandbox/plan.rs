@@ -16,10 +16,10 @@ use std::sync::Arc;
 
 use libc::{MOUNT_ATTR_NODEV, MOUNT_ATTR_NOSUID, MOUNT_ATTR_RDONLY};
 
-use super::parts::Parts;
+use super::folders::SandboxFolders;
 use crate::paths::Paths;
 use crate::policy::SandboxPolicy;
-use crate::sys::{Depth, Kind, Links, Missing, Propagation, Step};
+use crate::sys::{Depth, IfMissing, Kind, Links, Propagation, Step};
 
 /// What the plan depends on besides the policy.
 #[derive(Debug, Clone, Copy)]
@@ -64,14 +64,14 @@ pub(super) fn plan(
     shape: Shape,
     policy: &SandboxPolicy,
     paths: &Paths,
-    parts: &Parts,
+    parts: &SandboxFolders,
 ) -> io::Result<MountPlan> {
     let mut builder = Builder {
         shape,
         parts,
         steps: Vec::new(),
         slots: 0,
-        stands: Vec::new(),
+        entries: Vec::new(),
     };
     builder.build(policy, paths)?;
     Ok(MountPlan {
@@ -82,21 +82,21 @@ pub(super) fn plan(
 
 struct Builder<'plan> {
     shape: Shape,
-    parts: &'plan Parts,
+    parts: &'plan SandboxFolders,
     steps: Vec<Step>,
     slots: usize,
     /// What stands where inside, later ones on top of earlier ones.
-    stands: Vec<Stand>,
+    entries: Vec<PlacedEntry>,
 }
 
 /// Something that stands somewhere inside.
-struct Stand {
+struct PlacedEntry {
     place: PathBuf,
-    ground: Ground,
+    parent: MountParent,
 }
 
 /// What mount points are made in.
-enum Ground {
+enum MountParent {
     /// Nothing has to be made: the same is there as outside.
     Outside,
     /// A folder of ours that confined programs cannot write to.
@@ -106,7 +106,7 @@ enum Ground {
 }
 
 /// A copy that goes to its place late.
-struct Later {
+struct DeferredMount {
     place: PathBuf,
     slot: usize,
     set: u64,
@@ -139,15 +139,15 @@ impl Builder<'_> {
             set: MOUNT_ATTR_RDONLY,
             propagation: Propagation::Kept,
         });
-        for later in temps {
-            self.put_folder(&later)?;
-            self.stands.push(Stand {
-                place: later.place.clone(),
-                ground: Ground::Temp,
+        for deferred in temps {
+            self.put_folder(&deferred)?;
+            self.entries.push(PlacedEntry {
+                place: deferred.place.clone(),
+                parent: MountParent::Temp,
             });
-            self.link_temp(&later.place)?;
+            self.link_temp(&deferred.place)?;
         }
-        self.put_folder(&Later {
+        self.put_folder(&DeferredMount {
             place: "/dev/shm".into(),
             slot: shared_memory,
             set: 0,
@@ -170,9 +170,9 @@ impl Builder<'_> {
                     path: text(&root)?,
                     set: 0,
                 });
-                self.stands.push(Stand {
+                self.entries.push(PlacedEntry {
                     place: "/".into(),
-                    ground: Ground::Folder(root),
+                    parent: MountParent::Folder(root),
                 });
             }
         }
@@ -231,9 +231,9 @@ impl Builder<'_> {
             source: text(&folder)?,
             target,
         });
-        self.stands.push(Stand {
+        self.entries.push(PlacedEntry {
             place: place.to_owned(),
-            ground: Ground::Folder(folder),
+            parent: MountParent::Folder(folder),
         });
         Ok(())
     }
@@ -306,37 +306,37 @@ impl Builder<'_> {
             slot,
             target,
             set,
-            missing: Missing::LeftOut,
+            missing: IfMissing::LeftOut,
         });
     }
 
-    fn put_folder(&mut self, later: &Later) -> io::Result<()> {
-        if self.shape.view == View::Whole && !later.place.exists() {
+    fn put_folder(&mut self, deferred: &DeferredMount) -> io::Result<()> {
+        if self.shape.view == View::Whole && !deferred.place.exists() {
             return Ok(());
         }
-        let target = self.mount_point(&later.place, Kind::Folder)?;
-        self.put(later.slot, target, later.set);
+        let target = self.mount_point(&deferred.place, Kind::Folder)?;
+        self.put(deferred.slot, target, deferred.set);
         Ok(())
     }
 
-    fn put_all(&mut self, all: Vec<Later>) -> io::Result<()> {
-        for later in all {
-            let kind = if later.place.is_dir() {
+    fn put_all(&mut self, all: Vec<DeferredMount>) -> io::Result<()> {
+        for deferred in all {
+            let kind = if deferred.place.is_dir() {
                 Kind::Folder
             } else {
                 Kind::File
             };
-            let target = self.mount_point(&later.place, kind)?;
+            let target = self.mount_point(&deferred.place, kind)?;
             self.steps.push(Step::Put {
-                slot: later.slot,
+                slot: deferred.slot,
                 target,
-                set: later.set,
+                set: deferred.set,
                 // Work that seems to be written somewhere else would be lost.
-                missing: Missing::Fails,
+                missing: IfMissing::Fails,
             });
-            self.stands.push(Stand {
-                place: later.place,
-                ground: Ground::Outside,
+            self.entries.push(PlacedEntry {
+                place: deferred.place,
+                parent: MountParent::Outside,
             });
         }
         Ok(())
@@ -373,26 +373,26 @@ impl Builder<'_> {
     /// The path of a place that something is to be mounted on. Where something of ours stands, the place is made in that.
     fn mount_point(&mut self, place: &Path, kind: Kind) -> io::Result<CString> {
         let stand = self
-            .stands
+            .entries
             .iter()
             .rev()
             .find(|stand| place.starts_with(&stand.place) && place != stand.place);
         match stand {
             None
-            | Some(Stand {
-                ground: Ground::Outside,
+            | Some(PlacedEntry {
+                parent: MountParent::Outside,
                 ..
             }) => {}
-            Some(Stand {
-                ground: Ground::Folder(folder),
+            Some(PlacedEntry {
+                parent: MountParent::Folder(folder),
                 place: covered,
             }) => {
                 if let Ok(rest) = place.strip_prefix(covered) {
                     make(&folder.join(rest), kind)?;
                 }
             }
-            Some(Stand {
-                ground: Ground::Temp,
+            Some(PlacedEntry {
+                parent: MountParent::Temp,
                 place: covered,
             }) => {
                 let covered = covered.clone();

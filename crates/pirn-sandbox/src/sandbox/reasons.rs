@@ -9,7 +9,7 @@ use crate::sys::{Failure, Stage, Step};
 
 /// Something that did not work when a level was tried out.
 #[derive(Debug)]
-pub(super) struct Trouble {
+pub(super) struct LevelFailure {
     level: Level,
     /// What is done without; `None`: the whole level.
     layer: Option<Layer>,
@@ -19,7 +19,7 @@ pub(super) struct Trouble {
     is_bound: bool,
 }
 
-impl Trouble {
+impl LevelFailure {
     pub(super) fn new(level: Level, failure: Failure, steps: Option<&[Step]>) -> Self {
         let step = steps
             .filter(|_steps| failure.stage == Stage::Mounts)
@@ -88,13 +88,13 @@ impl Trouble {
 }
 
 /// Why nothing can start.
-pub(super) fn refusal(policy: &SandboxPolicy, troubles: &[Trouble]) -> String {
+pub(super) fn refusal(policy: &SandboxPolicy, failures: &[LevelFailure]) -> String {
     let required = policy.require.map_or("any", Level::as_str);
     let mut sentence = format!("This machine cannot confine programs at the level `{required}`.");
-    if let Some(trouble) = troubles.last() {
+    if let Some(failure) = failures.last() {
         sentence.push(' ');
-        sentence.push_str(&trouble.reason());
-        if let Some(remedy) = trouble.remedy() {
+        sentence.push_str(&failure.reason());
+        if let Some(remedy) = failure.remedy() {
             sentence.push(' ');
             sentence.push_str(&remedy);
         }

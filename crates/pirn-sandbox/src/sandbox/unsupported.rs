@@ -12,9 +12,9 @@ use crate::status::ExitStatus;
 
 /// Never made.
 #[derive(Debug)]
-pub(crate) struct Confined(Infallible);
+pub(crate) struct PreparedLevel(Infallible);
 
-impl Confined {
+impl PreparedLevel {
     /// Refuses where a level is required; else the report says that nothing is in force.
     pub(super) fn prepare(
         policy: &SandboxPolicy,

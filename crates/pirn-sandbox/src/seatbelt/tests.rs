@@ -3,7 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-use super::{BASICS, NETWORK_SERVICES, Reach, arguments, profile};
+use super::{BASICS, NETWORK_SERVICES, NetworkAccess, arguments, profile};
 use crate::paths::{Paths, Unreadable};
 
 fn paths() -> Paths {
@@ -23,7 +23,7 @@ fn paths() -> Paths {
     }
 }
 
-fn after_basics(paths: &Paths, reach: Reach) -> String {
+fn after_basics(paths: &Paths, reach: NetworkAccess) -> String {
     let profile = profile(paths, Path::new("/private/tmp/p"), reach);
     profile.strip_prefix(BASICS).unwrap().to_owned()
 }
@@ -31,7 +31,7 @@ fn after_basics(paths: &Paths, reach: Reach) -> String {
 #[test]
 fn writing_is_bounded_and_credentials_are_hidden() {
     assert_eq!(
-        after_basics(&paths(), Reach::Nothing),
+        after_basics(&paths(), NetworkAccess::Nothing),
         r#"(allow file-read*)
 (allow file-read* file-write*
   (subpath "/Users/user/work")
@@ -55,7 +55,7 @@ fn nothing_but_chosen_places_is_readable() {
         ..Paths::default()
     };
     assert_eq!(
-        after_basics(&paths, Reach::Nothing),
+        after_basics(&paths, NetworkAccess::Nothing),
         r#"(allow file-read-metadata)
 (allow file-read* (literal "/"))
 (allow file-read*
@@ -69,14 +69,14 @@ fn nothing_but_chosen_places_is_readable() {
 
 #[test]
 fn the_network_is_closed_but_for_the_proxy() {
-    let nothing = after_basics(&Paths::default(), Reach::Nothing);
+    let nothing = after_basics(&Paths::default(), NetworkAccess::Nothing);
     assert!(!nothing.contains("network"));
-    let proxy = after_basics(&Paths::default(), Reach::Proxy(3128));
+    let proxy = after_basics(&Paths::default(), NetworkAccess::Proxy(3128));
     assert_eq!(
         proxy.strip_prefix(&nothing).unwrap(),
         "(allow network-outbound (remote ip \"localhost:3128\"))\n"
     );
-    let everything = after_basics(&Paths::default(), Reach::Everything);
+    let everything = after_basics(&Paths::default(), NetworkAccess::Everything);
     assert_eq!(
         everything.strip_prefix(&nothing).unwrap(),
         format!("(allow network*)\n{NETWORK_SERVICES}")
@@ -85,7 +85,11 @@ fn the_network_is_closed_but_for_the_proxy() {
 
 #[test]
 fn every_bracket_is_closed() {
-    for reach in [Reach::Nothing, Reach::Proxy(1), Reach::Everything] {
+    for reach in [
+        NetworkAccess::Nothing,
+        NetworkAccess::Proxy(1),
+        NetworkAccess::Everything,
+    ] {
         let profile = profile(&paths(), Path::new("/t"), reach);
         let count = |bracket| profile.matches(bracket).count();
         assert_eq!(count('('), count(')'));

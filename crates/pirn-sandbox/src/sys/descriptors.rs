@@ -18,16 +18,16 @@ const DESCRIPTORS_MAX: RawFd = 65_536;
 
 /// When [`close_from`] closes.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Closing {
+pub(super) enum CloseWhen {
     Now,
     OnExec,
 }
 
 /// Closes every descriptor from `first` on.
-pub(super) fn close_from(first: RawFd, closing: Closing) {
+pub(super) fn close_from(first: RawFd, closing: CloseWhen) {
     /// `CLOSE_RANGE_CLOEXEC`, which the C library's headers may lack.
     const ON_EXEC: c_uint = 1 << 2;
-    let flags = if closing == Closing::OnExec {
+    let flags = if closing == CloseWhen::OnExec {
         ON_EXEC
     } else {
         0
@@ -40,8 +40,8 @@ pub(super) fn close_from(first: RawFd, closing: Closing) {
         // SAFETY: as above; a descriptor that is not open gives an error and nothing else.
         unsafe {
             match closing {
-                Closing::Now => libc::close(descriptor),
-                Closing::OnExec => libc::fcntl(descriptor, libc::F_SETFD, libc::FD_CLOEXEC),
+                CloseWhen::Now => libc::close(descriptor),
+                CloseWhen::OnExec => libc::fcntl(descriptor, libc::F_SETFD, libc::FD_CLOEXEC),
             };
         }
     }

@@ -127,7 +127,7 @@ pub(crate) enum Step {
         /// Where the copy is kept.
         slot: usize,
         /// What to do when it is not there.
-        missing: Missing,
+        missing: IfMissing,
     },
     /// Puts a copy somewhere.
     Put {
@@ -138,7 +138,7 @@ pub(crate) enum Step {
         /// `MOUNT_ATTR_…` to add.
         set: u64,
         /// What to do when the place is not there.
-        missing: Missing,
+        missing: IfMissing,
     },
     /// Covers a place with a copy of another one.
     Cover {
@@ -232,7 +232,7 @@ pub(crate) enum Links {
 
 /// What to do about a missing place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Missing {
+pub(crate) enum IfMissing {
     /// Nothing starts.
     Fails,
     /// It is left out.

@@ -18,13 +18,13 @@ pub(crate) enum Message {
     /// The child could not be set up; no program runs.
     Failed(Failure),
     /// Comes with a descriptor.
-    Passed(Passed),
+    PassedDescriptor(PassedDescriptor),
 }
 
 /// What comes as a descriptor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
-pub(crate) enum Passed {
+pub(crate) enum PassedDescriptor {
     /// The user namespace that owns a network namespace.
     UserNamespace,
     /// A network namespace.
@@ -33,7 +33,7 @@ pub(crate) enum Passed {
     Listener,
 }
 
-impl Passed {
+impl PassedDescriptor {
     const ALL: [Self; 3] = [Self::UserNamespace, Self::NetworkNamespace, Self::Listener];
 }
 
@@ -117,7 +117,7 @@ impl Message {
                 let [low, high] = failure.step.to_ne_bytes();
                 [FAILED, a, b, c, d, low, high, failure.stage as u8]
             }
-            Self::Passed(passed) => [PASSED, passed as u8, 0, 0, 0, 0, 0, 0],
+            Self::PassedDescriptor(passed) => [PASSED, passed as u8, 0, 0, 0, 0, 0, 0],
         }
     }
 
@@ -136,7 +136,9 @@ impl Message {
                 step: u16::from_ne_bytes([low, high]),
                 errno: number,
             })),
-            PASSED => Some(Self::Passed(*Passed::ALL.get(usize::from(a))?)),
+            PASSED => Some(Self::PassedDescriptor(
+                *PassedDescriptor::ALL.get(usize::from(a))?,
+            )),
             _ => None,
         }
     }
@@ -161,8 +163,8 @@ pub(super) fn send(lifeline: RawFd, message: Message) {
 struct Ancillary([u8; 64]);
 
 /// Sends [`Message::Passed`] with its descriptor. Only system calls: runs after a fork.
-pub(super) fn pass(lifeline: RawFd, passed: Passed, descriptor: RawFd) -> io::Result<()> {
-    let mut frame = Message::Passed(passed).encode();
+pub(super) fn pass(lifeline: RawFd, passed: PassedDescriptor, descriptor: RawFd) -> io::Result<()> {
+    let mut frame = Message::PassedDescriptor(passed).encode();
     let mut part = libc::iovec {
         iov_base: frame.as_mut_ptr().cast(),
         iov_len: frame.len(),

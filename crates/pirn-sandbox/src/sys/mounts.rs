@@ -8,7 +8,7 @@ use libc::{c_int, c_uint};
 
 use super::descriptors::{descriptor, open_without_links};
 use super::errno;
-use super::launch::{Depth, Kind, Links, Missing, Namespaces, Propagation, Step};
+use super::launch::{Depth, IfMissing, Kind, Links, Namespaces, Propagation, Step};
 use super::namespaces::write_file;
 
 /// Where it stopped, and why.
@@ -27,63 +27,62 @@ pub(super) fn perform(namespaces: &mut Namespaces) -> Result<(), StepFailure> {
         ..
     } = namespaces;
     // By their paths they cannot be found any more when the place they lie in is covered.
-    let covers =
-        Covers::open(locked_folder, locked_file).map_err(|errno| StepFailure { step: 0, errno })?;
+    let covers = CoverSources::open(locked_folder, locked_file)
+        .map_err(|errno| StepFailure { step: 0, errno })?;
     for (index, step) in mounts.iter().enumerate() {
-        let done = match step {
-            Step::Attributes {
-                path,
-                set,
-                propagation,
-            } => set_attributes(libc::AT_FDCWD, path, *set, *propagation),
-            Step::Take {
-                source,
-                depth,
-                links,
-                slot,
-                missing,
-            } => forgive(*missing, take(source, *depth, *links)).map(|copy| {
-                if let (Some(place), Some(copy)) = (taken.get_mut(*slot), copy) {
-                    *place = copy;
+        let done =
+            match step {
+                Step::Attributes {
+                    path,
+                    set,
+                    propagation,
+                } => set_attributes(libc::AT_FDCWD, path, *set, *propagation),
+                Step::Take {
+                    source,
+                    depth,
+                    links,
+                    slot,
+                    missing,
+                } => forgive(*missing, take(source, *depth, *links)).map(|copy| {
+                    if let (Some(place), Some(copy)) = (taken.get_mut(*slot), copy) {
+                        *place = copy;
+                    }
+                }),
+                Step::Put {
+                    slot,
+                    target,
+                    set,
+                    missing,
+                } => match taken.get(*slot) {
+                    Some(copy) if *copy >= 0 => {
+                        let put =
+                            with_attributes(*copy, *set).and_then(|()| put_by_path(*copy, target));
+                        forgive(*missing, put).map(|_done| ())
+                    }
+                    _ => Ok(()),
+                },
+                Step::Cover { source, target } => take(source, Depth::Mount, Links::Followed)
+                    .and_then(|copy| {
+                        let put = put_by_path(copy, target);
+                        close(copy);
+                        put
+                    }),
+                Step::Hide { path } => forgive(IfMissing::LeftOut, open_place(path))
+                    .and_then(|place| covers.hide(place)),
+                Step::Pin { path, set } => {
+                    forgive(IfMissing::LeftOut, open_place(path)).and_then(|place| pin(place, *set))
                 }
-            }),
-            Step::Put {
-                slot,
-                target,
-                set,
-                missing,
-            } => match taken.get(*slot) {
-                Some(copy) if *copy >= 0 => {
-                    let put =
-                        with_attributes(*copy, *set).and_then(|()| put_by_path(*copy, target));
-                    forgive(*missing, put).map(|_done| ())
-                }
-                _ => Ok(()),
-            },
-            Step::Cover { source, target } => {
-                take(source, Depth::Mount, Links::Followed).and_then(|copy| {
-                    let put = put_by_path(copy, target);
-                    close(copy);
-                    put
-                })
-            }
-            Step::Hide { path } => {
-                forgive(Missing::LeftOut, open_place(path)).and_then(|place| covers.hide(place))
-            }
-            Step::Pin { path, set } => {
-                forgive(Missing::LeftOut, open_place(path)).and_then(|place| pin(place, *set))
-            }
-            Step::Make { path, kind } => make(path, *kind),
-            Step::Link { path, target } => link(path, target),
-            Step::FileSystem {
-                kind,
-                target,
-                flags,
-                options,
-            } => mount(kind, target, *flags, options),
-            Step::BoundProcesses { path, bound } => bound_processes(path, bound),
-            Step::Pivot { root } => pivot(root),
-        };
+                Step::Make { path, kind } => make(path, *kind),
+                Step::Link { path, target } => link(path, target),
+                Step::FileSystem {
+                    kind,
+                    target,
+                    flags,
+                    options,
+                } => mount(kind, target, *flags, options),
+                Step::BoundProcesses { path, bound } => bound_processes(path, bound),
+                Step::Pivot { root } => pivot(root),
+            };
         if let Err(errno) = done {
             return Err(StepFailure {
                 step: u16::try_from(index).unwrap_or(u16::MAX),
@@ -95,10 +94,12 @@ pub(super) fn perform(namespaces: &mut Namespaces) -> Result<(), StepFailure> {
 }
 
 /// Turns the absence of a place into `None` where that is allowed.
-fn forgive<T>(missing: Missing, done: Result<T, c_int>) -> Result<Option<T>, c_int> {
+fn forgive<T>(missing: IfMissing, done: Result<T, c_int>) -> Result<Option<T>, c_int> {
     match done {
         Ok(value) => Ok(Some(value)),
-        Err(libc::ENOENT | libc::ENOTDIR | libc::ELOOP) if missing == Missing::LeftOut => Ok(None),
+        Err(libc::ENOENT | libc::ENOTDIR | libc::ELOOP) if missing == IfMissing::LeftOut => {
+            Ok(None)
+        }
         Err(errno) => Err(errno),
     }
 }
@@ -190,12 +191,12 @@ fn put(copy: RawFd, place: RawFd) -> Result<(), c_int> {
 }
 
 /// What covers places that cannot be read.
-struct Covers {
+struct CoverSources {
     folder: RawFd,
     file: RawFd,
 }
 
-impl Covers {
+impl CoverSources {
     fn open(folder: &CStr, file: &CStr) -> Result<Self, c_int> {
         Ok(Self {
             folder: open_place(folder)?,

@@ -13,7 +13,7 @@ use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd, RawFd};
 use libc::c_int;
 
 use super::errno;
-use super::message::{self, Failure, Message, Passed, Stage, receive};
+use super::message::{self, Failure, Message, PassedDescriptor, Stage, receive};
 use super::namespaces::{IdentityMap, map_user};
 use super::start::{fail, failed};
 use super::trial::{TrialError, in_child};
@@ -30,7 +30,7 @@ pub(crate) struct PrivateNetwork {
 
 /// What a private network offers besides loopback.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Offer {
+pub(crate) enum LoopbackService {
     /// Nothing.
     Nothing,
     /// A listener on this port of loopback, which is ours.
@@ -39,7 +39,7 @@ pub(crate) enum Offer {
 
 impl PrivateNetwork {
     /// Makes one: a millisecond or two.
-    pub(crate) fn make(offer: Offer) -> Result<(Self, Option<TcpListener>), TrialError> {
+    pub(crate) fn make(offer: LoopbackService) -> Result<(Self, Option<TcpListener>), TrialError> {
         let map = IdentityMap::ours().map_err(TrialError::Io)?;
         let (messages, waited) = in_child(move |lifeline| match make(&map, offer, lifeline) {
             // SAFETY: ends the process without running any handler.
@@ -50,9 +50,13 @@ impl PrivateNetwork {
         while let Some((message, descriptor)) = receive(&messages) {
             match message {
                 Message::Failed(failure) => return Err(TrialError::Failed(failure)),
-                Message::Passed(Passed::UserNamespace) => user = descriptor,
-                Message::Passed(Passed::NetworkNamespace) => network = descriptor,
-                Message::Passed(Passed::Listener) => listener = descriptor.map(TcpListener::from),
+                Message::PassedDescriptor(PassedDescriptor::UserNamespace) => user = descriptor,
+                Message::PassedDescriptor(PassedDescriptor::NetworkNamespace) => {
+                    network = descriptor;
+                }
+                Message::PassedDescriptor(PassedDescriptor::Listener) => {
+                    listener = descriptor.map(TcpListener::from);
+                }
                 Message::Ended(_) => {}
             }
         }
@@ -81,7 +85,7 @@ impl PrivateNetwork {
 }
 
 /// Runs in the process that makes the namespaces.
-fn make(map: &IdentityMap, offer: Offer, lifeline: RawFd) -> Result<(), Failure> {
+fn make(map: &IdentityMap, offer: LoopbackService, lifeline: RawFd) -> Result<(), Failure> {
     // SAFETY: plain system calls on integers.
     unsafe {
         if libc::unshare(libc::CLONE_NEWUSER | libc::CLONE_NEWNET) != 0 {
@@ -93,18 +97,18 @@ fn make(map: &IdentityMap, offer: Offer, lifeline: RawFd) -> Result<(), Failure>
     map_user(map).map_err(|errno| failed(Stage::UserMapping, errno))?;
     loopback_up().map_err(|errno| failed(Stage::Loopback, errno))?;
     for (path, passed) in [
-        (c"/proc/self/ns/user", Passed::UserNamespace),
-        (c"/proc/self/ns/net", Passed::NetworkNamespace),
+        (c"/proc/self/ns/user", PassedDescriptor::UserNamespace),
+        (c"/proc/self/ns/net", PassedDescriptor::NetworkNamespace),
     ] {
         open(path)
             .and_then(|namespace| hand_over(lifeline, passed, &namespace))
             .map_err(|errno| failed(Stage::Network, errno))?;
     }
     match offer {
-        Offer::Nothing => Ok(()),
+        LoopbackService::Nothing => Ok(()),
         // A socket stays in the network it was made in, whoever holds it.
-        Offer::Listener(port) => listen(port)
-            .and_then(|listener| hand_over(lifeline, Passed::Listener, &listener))
+        LoopbackService::Listener(port) => listen(port)
+            .and_then(|listener| hand_over(lifeline, PassedDescriptor::Listener, &listener))
             .map_err(|errno| failed(Stage::Listener, errno)),
     }
 }
@@ -122,7 +126,7 @@ fn own(descriptor: RawFd) -> Result<OwnedFd, c_int> {
     Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
 }
 
-fn hand_over(lifeline: RawFd, passed: Passed, descriptor: &OwnedFd) -> Result<(), c_int> {
+fn hand_over(lifeline: RawFd, passed: PassedDescriptor, descriptor: &OwnedFd) -> Result<(), c_int> {
     message::pass(lifeline, passed, descriptor.as_raw_fd())
         .map_err(|error| error.raw_os_error().unwrap_or(libc::EIO))
 }

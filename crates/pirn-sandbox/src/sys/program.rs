@@ -5,7 +5,7 @@ use std::os::fd::AsRawFd as _;
 
 use libc::{c_int, c_ulong, pid_t};
 
-use super::descriptors::{Closing, after, close_from, place};
+use super::descriptors::{CloseWhen, after, close_from, place};
 use super::errno;
 use super::launch::{Confinement, Launch, Purpose};
 use super::message::{Failure, Stage};
@@ -35,11 +35,11 @@ pub(super) fn prepare(supervisor: pid_t, launch: &Launch) -> Result<(), Failure>
         }
         restrict(confinement)?;
         place(&launch.descriptors, lifted).map_err(|errno| failed(Stage::Descriptors, errno))?;
-        close_from(after(count), Closing::OnExec);
+        close_from(after(count), CloseWhen::OnExec);
         install_filter(confinement)?;
     } else {
         place(&launch.descriptors, lifted).map_err(|errno| failed(Stage::Descriptors, errno))?;
-        close_from(after(count), Closing::OnExec);
+        close_from(after(count), CloseWhen::OnExec);
     }
     match launch.purpose {
         Purpose::Run => Ok(()),

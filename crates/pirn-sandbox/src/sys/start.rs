@@ -15,11 +15,11 @@ use std::os::unix::net::UnixStream;
 
 use libc::{c_int, pid_t};
 
-use super::descriptors::{Closing, close_from};
+use super::descriptors::{CloseWhen, close_from};
 use super::errno;
 use super::launch::Launch;
 use super::message::{self, Failure, Message, Stage};
-use super::supervisor::{Reach, Watch, remove_cgroups, supervise};
+use super::supervisor::{SupervisedScope, Watch, remove_cgroups, supervise};
 use super::{namespaces, program};
 
 /// Makes `command` start under a supervisor, and returns our end of the lifeline, not blocking.
@@ -47,7 +47,7 @@ pub(super) fn split(lifeline: RawFd, launch: &mut Launch) -> io::Result<()> {
         .as_ref()
         .and_then(|confinement| confinement.namespaces.as_ref())
     else {
-        return split_off_program(lifeline, launch, Reach::Descendants);
+        return split_off_program(lifeline, launch, SupervisedScope::Descendants);
     };
     // SAFETY: plain system calls on integers.
     unsafe { libc::setsid() };
@@ -67,7 +67,7 @@ pub(super) fn split(lifeline: RawFd, launch: &mut Launch) -> io::Result<()> {
             {
                 return Err(fail(lifeline, failure));
             }
-            split_off_program(lifeline, launch, Reach::Namespace)
+            split_off_program(lifeline, launch, SupervisedScope::Namespace)
         }
         -1 => Err(fail(lifeline, failed(Stage::Namespaces, errno()))),
         first => wait_outside(first, launch),
@@ -75,7 +75,11 @@ pub(super) fn split(lifeline: RawFd, launch: &mut Launch) -> io::Result<()> {
 }
 
 /// Turns the calling process into the supervisor, and returns in its child, ready for exec.
-fn split_off_program(lifeline: RawFd, launch: &mut Launch, reach: Reach) -> io::Result<()> {
+fn split_off_program(
+    lifeline: RawFd,
+    launch: &mut Launch,
+    reach: SupervisedScope,
+) -> io::Result<()> {
     // SAFETY: plain system calls on integers.
     let supervisor = unsafe {
         libc::setsid();
@@ -105,9 +109,11 @@ fn split_off_program(lifeline: RawFd, launch: &mut Launch, reach: Reach) -> io::
                     .and_then(|cgroups| cgroups.events.as_ref())
                     .map(AsRawFd::as_raw_fd),
                 remove: match reach {
-                    Reach::Descendants => cgroups.map_or(&[], |cgroups| cgroups.remove.as_slice()),
+                    SupervisedScope::Descendants => {
+                        cgroups.map_or(&[], |cgroups| cgroups.remove.as_slice())
+                    }
                     // The process outside does that.
-                    Reach::Namespace => &[],
+                    SupervisedScope::Namespace => &[],
                 },
             })
         }
@@ -119,13 +125,13 @@ fn wait_outside(first: pid_t, launch: &Launch) -> ! {
     // SAFETY: plain system calls; the strings end in zero.
     unsafe {
         libc::chdir(c"/".as_ptr());
-        libc::prctl(libc::PR_SET_NAME, c"child-keeper".as_ptr(), 0, 0, 0);
+        libc::prctl(libc::PR_SET_NAME, c"pirn-supervisor".as_ptr(), 0, 0, 0);
         // It is a copy of us.
         libc::prctl(libc::PR_SET_DUMPABLE, 0, 0, 0, 0);
         default_child_signal();
     }
     // Among them are the ends of the program's output, and the pipe on which the standard library waits for exec.
-    close_from(0, Closing::Now);
+    close_from(0, CloseWhen::Now);
     loop {
         // SAFETY: a null pointer asks for no status.
         let waited = unsafe { libc::waitpid(first, std::ptr::null_mut(), 0) };

@@ -19,7 +19,7 @@ use std::os::fd::RawFd;
 
 use libc::{c_int, pid_t};
 
-use super::descriptors::{Closing, close_from, lift};
+use super::descriptors::{CloseWhen, close_from, lift};
 use super::errno;
 use super::message::{self, Message, Report};
 use super::start::default_child_signal;
@@ -44,7 +44,7 @@ pub(super) struct Watch<'launch> {
     /// The end of the lifeline.
     pub(super) lifeline: RawFd,
     /// Who it answers for.
-    pub(super) reach: Reach,
+    pub(super) reach: SupervisedScope,
     /// A file with a line `oom_kill N`.
     pub(super) memory_events: Option<RawFd>,
     /// Folders to remove at the end.
@@ -53,7 +53,7 @@ pub(super) struct Watch<'launch> {
 
 /// Who a supervisor answers for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Reach {
+pub(super) enum SupervisedScope {
     /// Its descendants.
     Descendants,
     /// Everybody in its process namespace, whose first process it is.
@@ -87,7 +87,7 @@ pub(super) fn supervise(watch: Watch<'_>) -> ! {
             revents: 0,
         },
     ];
-    let mut family = Family {
+    let mut family = Descendants {
         watch,
         main_reported: false,
     };
@@ -114,7 +114,7 @@ fn settle_in(watch: &Watch<'_>) {
         // Not to keep a file system busy.
         libc::chdir(c"/".as_ptr());
         // Not our own name: killing Pirn by name must leave somebody to clean up.
-        libc::prctl(libc::PR_SET_NAME, c"child-keeper".as_ptr(), 0, 0, 0);
+        libc::prctl(libc::PR_SET_NAME, c"pirn-supervisor".as_ptr(), 0, 0, 0);
         // It is a copy of us, and the program may run as the same user.
         libc::prctl(libc::PR_SET_DUMPABLE, 0, 0, 0, 0);
         default_child_signal();
@@ -139,7 +139,7 @@ fn settle_in(watch: &Watch<'_>) {
             libc::close(descriptor);
         }
     }
-    close_from(MEMORY_EVENTS_FD + 1, Closing::Now);
+    close_from(MEMORY_EVENTS_FD + 1, CloseWhen::Now);
 }
 
 enum Order {
@@ -177,12 +177,12 @@ fn forget_child_signals() {
 }
 
 /// The processes below the supervisor.
-struct Family<'launch> {
+struct Descendants<'launch> {
     watch: Watch<'launch>,
     main_reported: bool,
 }
 
-impl Family<'_> {
+impl Descendants<'_> {
     /// Collects the dead, reports the program's end once, and ends when nobody is left.
     fn reap(&mut self) {
         let mut main_status = None;
@@ -229,10 +229,10 @@ impl Family<'_> {
         match self.watch.reach {
             // All of the namespace but this process; outside of one it would be all of the user's.
             // SAFETY: a plain system call on integers.
-            Reach::Namespace if is_first => unsafe {
+            SupervisedScope::Namespace if is_first => unsafe {
                 libc::kill(-1, signal);
             },
-            Reach::Namespace | Reach::Descendants => {
+            SupervisedScope::Namespace | SupervisedScope::Descendants => {
                 for_each_child(|child| signal_child(child, signal));
             }
         }

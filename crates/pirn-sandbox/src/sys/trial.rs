@@ -26,7 +26,7 @@ pub(crate) fn try_out(mut launch: Launch) -> Result<(), TrialError> {
         match message {
             Message::Ended(report) if report.wait_status == 0 => return Ok(()),
             Message::Failed(failure) => return Err(TrialError::Failed(failure)),
-            Message::Ended(_) | Message::Passed(_) => {}
+            Message::Ended(_) | Message::PassedDescriptor(_) => {}
         }
     }
     Err(TrialError::Io(waited.err().unwrap_or_else(|| {

@@ -75,7 +75,7 @@ impl Place {
         );
     }
 
-    /// Waits until no private temporary folder is left: the last child's keeper lets go of it in a task.
+    /// Waits until no private temporary folder is left: the last child's supervisor task releases it.
     pub(crate) async fn wait_for_clean_temp(&self) {
         wait_until("the temporary folder is empty", || {
             entries(&self.temp).is_empty()

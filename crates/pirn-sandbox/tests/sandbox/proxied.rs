@@ -8,7 +8,7 @@ use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::time::timeout;
 
 use crate::confined::{Place, also_as_ordinary_user, levels_with_namespaces};
-use crate::proxy::stage::{Map, PUBLIC, Target, shown};
+use crate::proxy::stage::{FakeUplink, PUBLIC, Target, shown};
 use crate::support::{PATIENCE, run};
 
 const ANSWER: &str = "HTTP/1.1 200 OK\r\nContent-Length: 6\r\nConnection: close\r\n\r\nhello\n";
@@ -30,10 +30,9 @@ async fn allowed_hosts_are_reached_by_the_usual_programs() {
     let target = Target::answering("", ANSWER).await;
     for level in levels_with_namespaces() {
         let place = Place::new();
-        let map =
-            Map::default()
-                .name("allowed.example", &[&[PUBLIC]])
-                .route(PUBLIC, 80, target.address);
+        let map = FakeUplink::default()
+            .name("allowed.example", &[&[PUBLIC]])
+            .route(PUBLIC, 80, target.address);
         let rules = NetworkRules {
             allow: vec!["allowed.example:80".parse().unwrap()],
             deny: Vec::new(),

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use pirn_sandbox::{Captured, Child, Command, ExitStatus};
+use pirn_sandbox::{CapturedOutput, Child, Command, ExitStatus};
 
 /// The longest any wait in these tests may take.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
@@ -17,13 +17,13 @@ pub(crate) fn shell(script: &str) -> Command {
 }
 
 /// Runs a command to its end.
-pub(crate) async fn run(command: Command) -> (ExitStatus, Captured) {
+pub(crate) async fn run(command: Command) -> (ExitStatus, CapturedOutput) {
     let mut child = command.spawn().unwrap();
     finish(&mut child).await
 }
 
 /// Waits for the end of a child and of its output.
-pub(crate) async fn finish(child: &mut Child) -> (ExitStatus, Captured) {
+pub(crate) async fn finish(child: &mut Child) -> (ExitStatus, CapturedOutput) {
     let mut output = child.take_output().unwrap();
     let captured = tokio::time::timeout(PATIENCE, output.read_bounded(1 << 20))
         .await

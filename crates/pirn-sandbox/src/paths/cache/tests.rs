@@ -7,7 +7,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 fn cache(until: Duration, worth: Range<Duration>) -> PathCache {
     PathCache {
         shared: Arc::new(Shared {
-            ahead: Ahead {
+            schedule: RefreshSchedule {
                 after: Duration::ZERO,
                 until,
                 worth,
@@ -84,7 +84,7 @@ fn the_next_walk_is_due_before_the_answer_is_too_old() {
         (0, 0, 31, None),
     ] {
         let state = State {
-            last: Some(Answer {
+            last: Some(CachedPaths {
                 at: at(walked),
                 took: Duration::from_millis(100),
                 paths: Arc::default(),
@@ -93,7 +93,7 @@ fn the_next_walk_is_due_before_the_answer_is_too_old() {
             has_thread: true,
         };
         assert_eq!(
-            state.next_walk(&Ahead::default(), at(now)),
+            state.next_walk(&RefreshSchedule::default(), at(now)),
             wait.map(Duration::from_secs),
             "{walked} {used} {now}"
         );

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
-use super::Confined;
+use super::PreparedLevel;
 use crate::explain::{Denial, SandboxFacts, explain};
 use crate::network::NetworkDecision;
 use crate::policy::{Level, SandboxPolicy};
@@ -13,7 +13,7 @@ use crate::sys;
 /// What the private temporary folder stands in for, where there are mounts.
 const TEMP_NAMES: [&str; 3] = ["/tmp", "/var/tmp", "/dev/shm"];
 
-impl Confined {
+impl PreparedLevel {
     pub(in crate::sandbox) fn explain(
         &self,
         policy: &SandboxPolicy,

@@ -1,14 +1,14 @@
 //! What is in force, and what is not, for reports.
 
 use super::super::plan::{Proc, View};
-use super::super::reasons::{self, Gaps, Trouble};
-use super::{Confined, Ready};
+use super::super::reasons::{self, Gaps, LevelFailure};
+use super::{PathPlan, PreparedLevel};
 use crate::cgroup;
 use crate::error::Error;
 use crate::policy::{Level, SandboxPolicy};
 use crate::report::{Layer, MissingLayer, SandboxReport};
 
-impl Ready {
+impl PathPlan {
     /// What is not kept.
     fn gaps(&self, layers: &[Layer]) -> Gaps<'_> {
         Gaps {
@@ -26,24 +26,24 @@ impl Ready {
     }
 }
 
-impl Confined {
+impl PreparedLevel {
     /// Says what is in force.
     pub(super) fn complete(
         &self,
         policy: &SandboxPolicy,
         mut report: SandboxReport,
-        troubles: Vec<Trouble>,
+        failures: Vec<LevelFailure>,
     ) -> Result<SandboxReport, Error> {
-        let ready = self
-            .ready(policy)
+        let path_plan = self
+            .path_plan(policy)
             .map_err(|source| Error::preparing(&source))?;
         report.level = Some(self.level);
         let mut missing: Vec<MissingLayer> = Vec::new();
-        for trouble in troubles {
-            missing.extend(trouble.missing(self.level));
+        for failure in failures {
+            missing.extend(failure.missing(self.level));
         }
-        missing.extend(ready.rules.missing.iter().cloned());
-        report.layers = self.layers(policy, &ready, &mut missing);
+        missing.extend(path_plan.rules.missing.iter().cloned());
+        report.layers = self.layers(policy, &path_plan, &mut missing);
         report.missing = missing;
         Ok(report)
     }
@@ -51,7 +51,7 @@ impl Confined {
     fn layers(
         &self,
         policy: &SandboxPolicy,
-        ready: &Ready,
+        path_plan: &PathPlan,
         missing: &mut Vec<MissingLayer>,
     ) -> Vec<Layer> {
         let mut layers = vec![Layer::NoNewPrivileges, Layer::ResourceLimits];
@@ -79,13 +79,13 @@ impl Confined {
         if self.proxy().is_some() {
             layers.push(Layer::NetworkProxy);
         }
-        if ready.rules.files {
+        if path_plan.rules.files {
             layers.push(Layer::LandlockFiles);
         }
-        if ready.rules.files || self.level > Level::Lite {
+        if path_plan.rules.files || self.level > Level::Lite {
             layers.push(Layer::UnreadablePaths);
         }
-        if ready.rules.scopes {
+        if path_plan.rules.scopes {
             layers.push(Layer::LandlockScopes);
         }
         match self.filter {
@@ -107,7 +107,7 @@ impl Confined {
             }
         }
         missing.extend(no_cgroups);
-        let gaps = reasons::gaps(self.level, policy, &ready.gaps(&layers));
+        let gaps = reasons::gaps(self.level, policy, &path_plan.gaps(&layers));
         for gap in gaps {
             // Why there is none at all says more.
             let is_said = gap.layer == Layer::PrivateRoot

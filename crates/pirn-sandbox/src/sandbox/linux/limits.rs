@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::sync::Arc;
 
 use super::super::plan::Proc;
-use super::Confined;
+use super::PreparedLevel;
 use crate::cgroup;
 use crate::policy::{Level, Limits, SandboxPolicy};
 use crate::report::Layer;
@@ -45,7 +45,7 @@ fn kernel_version(release: &str) -> Option<(u32, u32)> {
     Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
 }
 
-impl Confined {
+impl PreparedLevel {
     /// The highest number that a process may have. Root alone needs it: it is exempt from the limit that the kernel counts for
     /// other users in their user namespace.
     pub(super) fn process_number_max(&self, policy: &SandboxPolicy) -> Option<u64> {

@@ -1,5 +1,5 @@
 use super::*;
-use crate::sandbox::parts::Parts;
+use crate::sandbox::folders::SandboxFolders;
 
 /// A folder for work and one for sandboxes.
 struct Stage {
@@ -21,8 +21,8 @@ impl Stage {
         }
     }
 
-    fn sandbox(&self) -> (Placeholders, Parts) {
-        let parts = Parts::create(&self.temp).unwrap();
+    fn sandbox(&self) -> (Placeholders, SandboxFolders) {
+        let parts = SandboxFolders::create(&self.temp).unwrap();
         (Placeholders::new(parts.folder()), parts)
     }
 
@@ -70,11 +70,17 @@ fn stay_for_as_long_as_anybody_needs_them() {
         placeholder(file, PlaceholderKind::File(b"text".to_vec())),
     ];
     let first = stage.sandbox();
-    assert_eq!(first.0.hold(&paths(&missing, &protected)), Held::All);
+    assert_eq!(
+        first.0.hold(&paths(&missing, &protected)),
+        PlaceholderCheck::All
+    );
     assert_eq!(std::fs::read(file).unwrap(), b"text");
     let second = stage.sandbox();
     // To the second one they are just there.
-    assert_eq!(second.0.hold(&paths(&[], &protected)), Held::All);
+    assert_eq!(
+        second.0.hold(&paths(&[], &protected)),
+        PlaceholderCheck::All
+    );
     // Should its process be killed, they are its to remove.
     let record = Record::read(second.1.folder()).unwrap();
     assert_eq!(record.made, missing);
@@ -96,11 +102,11 @@ fn are_made_again_when_they_have_gone() {
     );
     let there = paths(&[], std::slice::from_ref(&path));
     let (held, _parts) = stage.sandbox();
-    assert_eq!(held.hold(&missing), Held::All);
-    assert_eq!(held.hold(&there), Held::All);
+    assert_eq!(held.hold(&missing), PlaceholderCheck::All);
+    assert_eq!(held.hold(&there), PlaceholderCheck::All);
     std::fs::remove_dir(&path).unwrap();
-    assert_eq!(held.hold(&there), Held::Outdated);
-    assert_eq!(held.hold(&missing), Held::All);
+    assert_eq!(held.hold(&there), PlaceholderCheck::Outdated);
+    assert_eq!(held.hold(&missing), PlaceholderCheck::All);
     assert!(path.is_dir());
     drop(held);
     assert!(!path.exists());

@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 
 use libc::MOUNT_ATTR_RDONLY;
 
-use super::super::parts::DEVICES;
-use super::{Builder, COVERED, Later, View, make_parents, text};
+use super::super::folders::DEVICES;
+use super::{Builder, COVERED, DeferredMount, View, make_parents, text};
 use crate::paths::Paths;
 use crate::policy::SandboxPolicy;
-use crate::sys::{Depth, Links, Missing, Step};
+use crate::sys::{Depth, IfMissing, Links, Step};
 
 impl Builder<'_> {
     pub(super) fn take(&mut self, source: &Path, depth: Depth, links: Links) -> io::Result<usize> {
@@ -21,7 +21,7 @@ impl Builder<'_> {
             depth,
             links,
             slot,
-            missing: Missing::LeftOut,
+            missing: IfMissing::LeftOut,
         });
         Ok(slot)
     }
@@ -42,7 +42,7 @@ impl Builder<'_> {
     }
 
     /// The shared temporary folders, none inside another, each with a copy of the private one.
-    pub(super) fn take_temps(&mut self, policy: &SandboxPolicy) -> io::Result<Vec<Later>> {
+    pub(super) fn take_temps(&mut self, policy: &SandboxPolicy) -> io::Result<Vec<DeferredMount>> {
         let mut places: Vec<PathBuf> = [Path::new("/tmp"), Path::new("/var/tmp"), &policy.temp_dir]
             .into_iter()
             .filter_map(|place| place.canonicalize().ok())
@@ -58,7 +58,7 @@ impl Builder<'_> {
         outer
             .into_iter()
             .map(|place| {
-                Ok(Later {
+                Ok(DeferredMount {
                     place,
                     slot: self.take_part(self.parts.temp())?,
                     set: 0,
@@ -68,11 +68,11 @@ impl Builder<'_> {
     }
 
     /// The files that `/etc/resolv.conf` leads to, where those lie in `/run`.
-    pub(super) fn take_name_servers(&mut self) -> io::Result<Vec<Later>> {
+    pub(super) fn take_name_servers(&mut self) -> io::Result<Vec<DeferredMount>> {
         let run = Path::new("/run");
         match Path::new("/etc/resolv.conf").canonicalize() {
             Ok(file) if self.shape.view == View::Covered && file.starts_with(run) => {
-                Ok(vec![Later {
+                Ok(vec![DeferredMount {
                     slot: self.take(&file, Depth::Mount, Links::Followed)?,
                     place: file,
                     set: 0,
@@ -87,8 +87,8 @@ impl Builder<'_> {
     pub(super) fn take_read_roots(
         &mut self,
         paths: &Paths,
-        temps: &[Later],
-    ) -> io::Result<(Vec<Later>, Vec<Later>)> {
+        temps: &[DeferredMount],
+    ) -> io::Result<(Vec<DeferredMount>, Vec<DeferredMount>)> {
         let mut all = Vec::new();
         if self.shape.view != View::Chosen {
             return Ok((all, Vec::new()));
@@ -103,7 +103,7 @@ impl Builder<'_> {
                 // There since the last plan.
                 let _known = symlink(target, link);
             } else if place.exists() {
-                all.push(Later {
+                all.push(DeferredMount {
                     place: place.clone(),
                     slot: self.take(place, Depth::Tree, Links::Followed)?,
                     set: MOUNT_ATTR_RDONLY,
@@ -120,8 +120,8 @@ impl Builder<'_> {
         &mut self,
         policy: &SandboxPolicy,
         paths: &Paths,
-        temps: &[Later],
-    ) -> io::Result<Vec<Later>> {
+        temps: &[DeferredMount],
+    ) -> io::Result<Vec<DeferredMount>> {
         let mut shown: Vec<(PathBuf, u64)> = paths
             .write_roots
             .iter()
@@ -146,7 +146,7 @@ impl Builder<'_> {
         shown
             .into_iter()
             .map(|(place, set)| {
-                Ok(Later {
+                Ok(DeferredMount {
                     slot: self.take(&place, Depth::Tree, Links::Refused)?,
                     place,
                     set,

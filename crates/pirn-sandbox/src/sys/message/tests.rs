@@ -2,7 +2,9 @@ use super::*;
 
 #[test]
 fn messages_arrive_as_they_were_sent() {
-    let mut messages = Passed::ALL.map(Message::Passed).to_vec();
+    let mut messages = PassedDescriptor::ALL
+        .map(Message::PassedDescriptor)
+        .to_vec();
     for stage in Stage::ALL {
         messages.push(Message::Failed(Failure {
             stage,
@@ -30,8 +32,15 @@ fn a_descriptor_travels_with_its_message() {
     let (ours, theirs) = UnixStream::pair().unwrap();
     assert!(receive(&ours).is_none());
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    pass(theirs.as_raw_fd(), Passed::Listener, listener.as_raw_fd()).unwrap();
-    let Some((Message::Passed(Passed::Listener), Some(received))) = receive(&ours) else {
+    pass(
+        theirs.as_raw_fd(),
+        PassedDescriptor::Listener,
+        listener.as_raw_fd(),
+    )
+    .unwrap();
+    let Some((Message::PassedDescriptor(PassedDescriptor::Listener), Some(received))) =
+        receive(&ours)
+    else {
         panic!("no listener");
     };
     let received = std::net::TcpListener::from(received);

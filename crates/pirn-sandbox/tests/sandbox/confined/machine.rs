@@ -44,7 +44,7 @@ async fn the_supervisor_inside_gives_nothing_away() {
         let script = "tr -d '\\0' < /proc/1/cmdline | wc -c; cat /proc/1/comm; \
                       cat /proc/1/environ /proc/1/maps /proc/1/mem 2>/dev/null | wc -c; readlink /proc/1/fd/3 /proc/1/cwd /proc/1/exe";
         let (_, text) = place.run(&sandbox, script).await;
-        assert_eq!(text, "0\nchild-keeper\n0\n", "{level:?}");
+        assert_eq!(text, "0\npirn-supervisor\n0\n", "{level:?}");
     }
 }
 

@@ -6,11 +6,11 @@ use std::time::Duration;
 use pirn_sandbox::{NetworkAnswer, NetworkAsker, NetworkFuture, NetworkOptions};
 use tokio::sync::{Semaphore, mpsc};
 
-use super::stage::{Map, PUBLIC, Stage, Target, patient, start};
+use super::stage::{FakeUplink, PUBLIC, Stage, Target, patient, start};
 
 /// Somebody who answers what the test says, once the test lets it.
 #[derive(Debug)]
-struct Somebody {
+struct ScriptedAsker {
     answer: NetworkAnswer,
     asked: Mutex<Vec<String>>,
     /// A question waits for one of these.
@@ -19,7 +19,7 @@ struct Somebody {
     begun: mpsc::UnboundedSender<()>,
 }
 
-impl NetworkAsker for Somebody {
+impl NetworkAsker for ScriptedAsker {
     fn ask<'a>(&'a self, host: &'a str, port: u16) -> NetworkFuture<'a, NetworkAnswer> {
         self.asked.lock().unwrap().push(format!("{host}:{port}"));
         Box::pin(async move {
@@ -30,18 +30,18 @@ impl NetworkAsker for Somebody {
     }
 }
 
-struct Asked {
+struct RecordedQuestion {
     stage: Stage,
-    somebody: Arc<Somebody>,
+    somebody: Arc<ScriptedAsker>,
     begun: mpsc::UnboundedReceiver<()>,
     kept: Arc<Mutex<Vec<String>>>,
     _target: Target,
 }
 
-async fn ask(answer: NetworkAnswer, leaves: usize, ask_time: Duration) -> Asked {
+async fn ask(answer: NetworkAnswer, leaves: usize, ask_time: Duration) -> RecordedQuestion {
     let target = Target::web("HTTP/1.1 204 No Content\r\n\r\n").await;
     let (sender, begun) = mpsc::unbounded_channel();
-    let somebody = Arc::new(Somebody {
+    let somebody = Arc::new(ScriptedAsker {
         answer,
         asked: Mutex::default(),
         leave: Semaphore::new(leaves),
@@ -57,11 +57,11 @@ async fn ask(answer: NetworkAnswer, leaves: usize, ask_time: Duration) -> Asked 
         ask_time,
         ..NetworkOptions::default()
     };
-    let map = Map::default()
+    let map = FakeUplink::default()
         .name("a.net", &[&[PUBLIC]])
         .name("inside.net", &[&["127.0.0.1"]])
         .route(PUBLIC, 80, target.address);
-    Asked {
+    RecordedQuestion {
         stage: start(&["!never.net"], map, options),
         somebody,
         begun,

@@ -3,14 +3,14 @@
 use pirn_sandbox::NetworkOptions;
 use tokio::io::AsyncWriteExt as _;
 
-use super::stage::{Map, PUBLIC, Target, patient, read_all, read_head, start};
+use super::stage::{FakeUplink, PUBLIC, Target, patient, read_all, read_head, start};
 
 const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
 #[tokio::test]
 async fn a_request_is_written_anew_for_its_server() {
     let target = Target::web(OK).await;
-    let map = Map::default()
+    let map = FakeUplink::default()
         .name("a.net", &[&[PUBLIC]])
         .route(PUBLIC, 80, target.address);
     let stage = start(&["a.net"], map, NetworkOptions::default());
@@ -26,7 +26,7 @@ async fn a_request_is_written_anew_for_its_server() {
 async fn a_second_request_never_reaches_the_first_host() {
     let one = Target::web(OK).await;
     let two = Target::web(OK).await;
-    let map = Map::default()
+    let map = FakeUplink::default()
         .name("one.net", &[&["203.0.113.1"]])
         .name("two.net", &[&["203.0.113.2"]])
         .route("203.0.113.1", 80, one.address)
@@ -63,7 +63,7 @@ async fn large_bodies_arrive_whole() {
     const END: &str = "the end of it\r\n";
     let target = Target::answering(END, OK).await;
     let rule = target.address.to_string();
-    let stage = start(&[&rule], Map::default(), NetworkOptions::default());
+    let stage = start(&[&rule], FakeUplink::default(), NetworkOptions::default());
     let body = "x".repeat(3 << 20) + END;
     let length = body.len();
     let request = format!("POST http://{rule}/ HTTP/1.1\r\nContent-Length: {length}\r\n\r\n{body}");
@@ -75,7 +75,7 @@ async fn large_bodies_arrive_whole() {
 async fn a_body_may_wait_for_the_server_to_want_it() {
     let target = Target::web("HTTP/1.1 100 Continue\r\n\r\n").await;
     let rule = target.address.to_string();
-    let stage = start(&[&rule], Map::default(), NetworkOptions::default());
+    let stage = start(&[&rule], FakeUplink::default(), NetworkOptions::default());
     let mut stream = stage.connect().await;
     let head = format!(
         "POST http://{rule}/ HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 4\r\n\r\n"
@@ -90,7 +90,7 @@ async fn a_body_may_wait_for_the_server_to_want_it() {
 async fn a_body_that_breaks_off_ends_at_the_server_too() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let rule = listener.local_addr().unwrap().to_string();
-    let stage = start(&[&rule], Map::default(), NetworkOptions::default());
+    let stage = start(&[&rule], FakeUplink::default(), NetworkOptions::default());
     let mut stream = stage.connect().await;
     let request = format!("POST http://{rule}/ HTTP/1.1\r\nContent-Length: 10\r\n\r\nhalf");
     stream.write_all(request.as_bytes()).await.unwrap();
@@ -106,7 +106,7 @@ async fn a_body_that_breaks_off_ends_at_the_server_too() {
 async fn a_body_in_bad_chunks_is_not_passed_on() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let rule = listener.local_addr().unwrap().to_string();
-    let stage = start(&[&rule], Map::default(), NetworkOptions::default());
+    let stage = start(&[&rule], FakeUplink::default(), NetworkOptions::default());
     let mut stream = stage.connect().await;
     let request =
         format!("POST http://{rule}/ HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n3\nabc\r\n");

@@ -5,7 +5,7 @@ use std::time::Duration;
 use pirn_sandbox::{NetworkFuture, NetworkOptions, NetworkProxy, NetworkRules, NetworkUplink};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
-use super::stage::{Map, echo, open_tunnel, patient, read_all, start};
+use super::stage::{FakeUplink, echo, open_tunnel, patient, read_all, start};
 
 /// Short enough to wait for.
 const SHORT: Duration = Duration::from_millis(50);
@@ -16,7 +16,7 @@ async fn a_head_that_dribbles_in_is_given_up() {
         header_time: SHORT,
         ..NetworkOptions::default()
     };
-    let stage = start(&["*"], Map::default(), options);
+    let stage = start(&["*"], FakeUplink::default(), options);
     let answer = stage.talk("GET http://a.net/ HTTP/1.1\r\n").await;
     assert!(answer.starts_with("HTTP/1.1 408 "), "{answer}");
     for begun in ["", "\x05", "\x05\x02\0"] {
@@ -30,7 +30,7 @@ async fn a_head_that_is_too_long_is_given_up() {
         header_bytes_max: 1000,
         ..NetworkOptions::default()
     };
-    let stage = start(&["*"], Map::default(), options);
+    let stage = start(&["*"], FakeUplink::default(), options);
     let long = "x".repeat(100_000);
     for request in [
         format!("GET http://a.net/{long}"),
@@ -49,7 +49,7 @@ async fn a_tunnel_on_which_nothing_moves_is_closed() {
         idle_time: SHORT,
         ..NetworkOptions::default()
     };
-    let stage = start(&[&target], Map::default(), options);
+    let stage = start(&[&target], FakeUplink::default(), options);
     let mut stream = open_tunnel(&stage, &target).await;
     assert_eq!(read_all(&mut stream).await, "");
 }
@@ -61,7 +61,7 @@ async fn more_connections_than_allowed_wait_for_their_turn() {
         connections_max: 1,
         ..NetworkOptions::default()
     };
-    let stage = start(&[&target], Map::default(), options);
+    let stage = start(&[&target], FakeUplink::default(), options);
     let first = open_tunnel(&stage, &target).await;
     let mut second = stage.connect().await;
     let request = format!("CONNECT {target} HTTP/1.1\r\n\r\n");
@@ -76,9 +76,9 @@ async fn more_connections_than_allowed_wait_for_their_turn() {
 
 /// An uplink on which nothing ever comes back.
 #[derive(Debug)]
-struct Silence;
+struct SilentUplink;
 
-impl NetworkUplink for Silence {
+impl NetworkUplink for SilentUplink {
     fn resolve<'a>(
         &'a self,
         _: &'a str,
@@ -100,7 +100,7 @@ async fn the_resolver_of_the_system_is_asked_by_default() {
         allow: vec!["*".parse().unwrap()],
         deny: Vec::new(),
     };
-    let mut stage = start(&[], Map::default(), NetworkOptions::default());
+    let mut stage = start(&[], FakeUplink::default(), NetworkOptions::default());
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     stage.address = listener.local_addr().unwrap();
     stage.proxy = NetworkProxy::new(rules, NetworkOptions::default());
@@ -118,10 +118,10 @@ async fn a_host_that_never_answers_is_given_up() {
     };
     let options = NetworkOptions {
         connect_time: SHORT,
-        uplink: std::sync::Arc::new(Silence),
+        uplink: std::sync::Arc::new(SilentUplink),
         ..NetworkOptions::default()
     };
-    let mut stage = start(&[], Map::default(), NetworkOptions::default());
+    let mut stage = start(&[], FakeUplink::default(), NetworkOptions::default());
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     stage.address = listener.local_addr().unwrap();
     stage.proxy = NetworkProxy::new(rules, options);

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use pirn_sandbox::NetworkOptions;
 use tokio::net::TcpListener;
 
-use super::stage::{Map, PUBLIC, Target, shown, start};
+use super::stage::{FakeUplink, PUBLIC, Target, shown, start};
 
 #[tokio::test]
 async fn a_refusal_names_the_host_and_the_setting() {
@@ -17,7 +17,7 @@ async fn a_refusal_names_the_host_and_the_setting() {
         })),
         ..NetworkOptions::default()
     };
-    let stage = start(&["a.net", "!b.net"], Map::default(), options);
+    let stage = start(&["a.net", "!b.net"], FakeUplink::default(), options);
     let answer = stage
         .talk("CONNECT c.net:443 HTTP/1.1\r\nHost: c.net:443\r\n\r\n")
         .await;
@@ -77,7 +77,7 @@ async fn places_that_no_name_may_lead_to() {
         ("255.255.255.255", 80, "no"),
     ] {
         for private_networks in [false, true] {
-            let map = Map::default().name("a.net", &[&[address]]);
+            let map = FakeUplink::default().name("a.net", &[&[address]]);
             let options = NetworkOptions {
                 private_networks,
                 ..NetworkOptions::default()
@@ -126,7 +126,7 @@ async fn addresses_are_allowed_by_themselves() {
         (&[&with_port, "*"], "user@127.0.0.1", "403"),
         (&[&with_port, "!127.0.0.1"], "127.0.0.1", "403"),
     ] {
-        let map = Map::default().name("localhost", &[&["127.0.0.1"]]);
+        let map = FakeUplink::default().name("localhost", &[&["127.0.0.1"]]);
         let stage = start(rules, map, NetworkOptions::default());
         let request = format!("GET http://{host}:{port}/ HTTP/1.1\r\n\r\n");
         let answer = stage.talk(request).await;
@@ -143,7 +143,7 @@ async fn a_name_that_changes_its_mind_is_looked_up_once_for_each_request() {
     let inside = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = inside.local_addr().unwrap().port();
     let outside = Target::web("HTTP/1.1 204 No Content\r\n\r\n").await;
-    let map = Map::default()
+    let map = FakeUplink::default()
         .name("rebind.net", &[&[PUBLIC], &["127.0.0.1"]])
         .route(PUBLIC, port, outside.address);
     let stage = start(&["rebind.net"], map, NetworkOptions::default());
@@ -167,7 +167,7 @@ async fn a_name_that_changes_its_mind_is_looked_up_once_for_each_request() {
 async fn of_several_addresses_only_those_that_may_be_reached_are_tried() {
     let target = Target::web("HTTP/1.1 204 No Content\r\n\r\n").await;
     let addresses: &[&str] = &["127.0.0.1", "203.0.113.9", "203.0.113.8", PUBLIC];
-    let map = Map::default()
+    let map = FakeUplink::default()
         .name("a.net", &[addresses])
         .route("203.0.113.9", 80, target.address)
         .route(PUBLIC, 80, target.address);
@@ -182,7 +182,7 @@ async fn of_several_addresses_only_those_that_may_be_reached_are_tried() {
 async fn the_own_addresses_of_the_machine_are_no_way_in() {
     // Where the machine has no network, there is nothing to be refused.
     let Some(own) = own_address() else { return };
-    let map = Map::default().name("me.net", &[&[own.as_str()]]);
+    let map = FakeUplink::default().name("me.net", &[&[own.as_str()]]);
     let options = NetworkOptions {
         private_networks: true,
         ..NetworkOptions::default()
@@ -208,7 +208,7 @@ fn own_address() -> Option<String> {
 #[tokio::test]
 async fn requests_that_are_unclear_reach_nobody() {
     let target = Target::web("HTTP/1.1 204 No Content\r\n\r\n").await;
-    let map = Map::default()
+    let map = FakeUplink::default()
         .name("a.net", &[&[PUBLIC]])
         .name("b.net", &[&[PUBLIC]])
         .route(PUBLIC, 80, target.address);
@@ -251,7 +251,7 @@ async fn requests_that_are_unclear_reach_nobody() {
 
 #[tokio::test]
 async fn names_without_addresses_and_addresses_without_listeners_are_no_refusals() {
-    let map = Map::default()
+    let map = FakeUplink::default()
         .name("empty.net", &[&[]])
         .name("far.net", &[&[PUBLIC]]);
     let stage = start(&["*"], map, NetworkOptions::default());

@@ -3,7 +3,7 @@
 use pirn_sandbox::NetworkOptions;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
-use super::stage::{Map, PUBLIC, Stage, echo, patient, read_all, start};
+use super::stage::{FakeUplink, PUBLIC, Stage, echo, patient, read_all, start};
 
 const GREETING: &[u8] = b"\x05\x01\x00";
 
@@ -42,7 +42,7 @@ async fn connects_by_name_and_by_address_and_refuses_the_rest() {
     let target = echo().await;
     let port = target.port();
     let literal = target.to_string();
-    let map = Map::default()
+    let map = FakeUplink::default()
         .name("a.net", &[&[PUBLIC]])
         .name("inside.net", &[&["127.0.0.1"]])
         .route(PUBLIC, 80, target);
@@ -101,7 +101,7 @@ async fn a_refused_port_is_told_as_such() {
     drop(listener);
     let stage = start(
         &[&address.to_string()],
-        Map::default(),
+        FakeUplink::default(),
         NetworkOptions::default(),
     );
     let request = by_address(1, &[127, 0, 0, 1], address.port());
@@ -110,7 +110,7 @@ async fn a_refused_port_is_told_as_such() {
 
 #[tokio::test]
 async fn authentication_is_not_offered() {
-    let stage = start(&["*"], Map::default(), NetworkOptions::default());
+    let stage = start(&["*"], FakeUplink::default(), NetworkOptions::default());
     let mut stream = stage.connect().await;
     stream.write_all(b"\x05\x01\x02").await.unwrap();
     let mut answer = [0; 2];
@@ -122,7 +122,7 @@ async fn authentication_is_not_offered() {
 #[tokio::test]
 async fn messages_may_be_torn_anywhere() {
     let target = echo().await;
-    let map = Map::default()
+    let map = FakeUplink::default()
         .name("a.net", &[&[PUBLIC]])
         .route(PUBLIC, 80, target);
     let stage = start(&["a.net"], map, NetworkOptions::default());

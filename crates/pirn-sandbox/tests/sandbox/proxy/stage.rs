@@ -20,7 +20,7 @@ pub(crate) const PUBLIC: &str = "203.0.113.5";
 
 /// An uplink with names of its own, whose public addresses are listeners on loopback.
 #[derive(Debug, Default)]
-pub(crate) struct Map {
+pub(crate) struct FakeUplink {
     /// What each name resolves to: the first time, the second time, and so on; the last one stays.
     names: Mutex<HashMap<String, Vec<Vec<IpAddr>>>>,
     routes: Mutex<HashMap<SocketAddr, SocketAddr>>,
@@ -28,7 +28,7 @@ pub(crate) struct Map {
     connected: Mutex<Vec<SocketAddr>>,
 }
 
-impl Map {
+impl FakeUplink {
     pub(crate) fn name(self, name: &str, answers: &[&[&str]]) -> Self {
         let answers = answers
             .iter()
@@ -56,7 +56,7 @@ impl Map {
     }
 }
 
-impl NetworkUplink for Map {
+impl NetworkUplink for FakeUplink {
     fn resolve<'a>(&'a self, name: &'a str) -> NetworkFuture<'a, io::Result<Vec<IpAddr>>> {
         self.asked.lock().unwrap().push(name.to_owned());
         let mut names = self.names.lock().unwrap();
@@ -88,12 +88,12 @@ impl NetworkUplink for Map {
 pub(crate) struct Stage {
     pub(crate) proxy: NetworkProxy,
     pub(crate) address: SocketAddr,
-    pub(crate) map: Arc<Map>,
+    pub(crate) map: Arc<FakeUplink>,
     pub(crate) gone: CancellationToken,
 }
 
 /// Starts a proxy that allows `allow`, denies what begins with `!`, and has this map for its network.
-pub(crate) fn start(rules: &[&str], map: Map, options: NetworkOptions) -> Stage {
+pub(crate) fn start(rules: &[&str], map: FakeUplink, options: NetworkOptions) -> Stage {
     let parse = |text: &str| text.parse::<HostRule>().unwrap();
     let denied = rules.iter().filter_map(|text| text.strip_prefix('!'));
     let allowed = rules.iter().filter(|text| !text.starts_with('!'));

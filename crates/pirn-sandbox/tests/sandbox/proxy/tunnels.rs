@@ -4,11 +4,11 @@ use pirn_sandbox::NetworkOptions;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpSocket};
 
-use super::stage::{Map, PUBLIC, echo, open_tunnel, patient, read_all, read_head, start};
+use super::stage::{FakeUplink, PUBLIC, echo, open_tunnel, patient, read_all, read_head, start};
 
 #[tokio::test]
 async fn a_tunnel_carries_bytes_both_ways_to_the_checked_address() {
-    let map = Map::default()
+    let map = FakeUplink::default()
         .name("a.net", &[&[PUBLIC]])
         .route(PUBLIC, 443, echo().await);
     let stage = start(&["a.net:443"], map, NetworkOptions::default());
@@ -29,7 +29,7 @@ async fn a_tunnel_carries_bytes_both_ways_to_the_checked_address() {
 async fn bytes_that_come_with_the_request_are_not_lost() {
     let target = echo().await;
     let rule = target.to_string();
-    let stage = start(&[&rule], Map::default(), NetworkOptions::default());
+    let stage = start(&[&rule], FakeUplink::default(), NetworkOptions::default());
     let mut stream = stage.connect().await;
     let request = format!("CONNECT {target} HTTP/1.1\r\n\r\nearly");
     stream.write_all(request.as_bytes()).await.unwrap();
@@ -42,7 +42,7 @@ async fn bytes_that_come_with_the_request_are_not_lost() {
 async fn an_end_in_one_direction_leaves_the_other_open() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let target = listener.local_addr().unwrap().to_string();
-    let stage = start(&[&target], Map::default(), NetworkOptions::default());
+    let stage = start(&[&target], FakeUplink::default(), NetworkOptions::default());
 
     // The child ends first.
     let mut child = open_tunnel(&stage, &target).await;
@@ -70,7 +70,7 @@ async fn much_passes_through_small_buffers_in_both_directions_at_once() {
     const BYTES: usize = 8 << 20;
     let target = echo().await;
     let rule = target.to_string();
-    let stage = start(&[&rule], Map::default(), NetworkOptions::default());
+    let stage = start(&[&rule], FakeUplink::default(), NetworkOptions::default());
     let socket = TcpSocket::new_v4().unwrap();
     socket.set_send_buffer_size(4096).unwrap();
     socket.set_recv_buffer_size(4096).unwrap();
@@ -100,7 +100,7 @@ async fn much_passes_through_small_buffers_in_both_directions_at_once() {
 async fn two_hundred_tunnels_live_side_by_side() {
     let target = echo().await;
     let rule = target.to_string();
-    let stage = start(&[&rule], Map::default(), NetworkOptions::default());
+    let stage = start(&[&rule], FakeUplink::default(), NetworkOptions::default());
     let mut streams = Vec::new();
     for _ in 0..200 {
         streams.push(open_tunnel(&stage, &rule).await);
@@ -121,12 +121,12 @@ async fn two_hundred_tunnels_live_side_by_side() {
 #[tokio::test]
 async fn tunnels_end_with_the_last_handle_and_with_their_child() {
     let target = echo().await.to_string();
-    let stage = start(&[&target], Map::default(), NetworkOptions::default());
+    let stage = start(&[&target], FakeUplink::default(), NetworkOptions::default());
     let mut stream = open_tunnel(&stage, &target).await;
     stage.gone.cancel();
     assert_eq!(read_all(&mut stream).await, "");
 
-    let stage = start(&[&target], Map::default(), NetworkOptions::default());
+    let stage = start(&[&target], FakeUplink::default(), NetworkOptions::default());
     let mut stream = open_tunnel(&stage, &target).await;
     let second = stage.proxy.clone();
     drop(stage.proxy);

@@ -119,7 +119,7 @@ pub(crate) fn companion(stage: &mut Stage, program: &str) -> Result<(), String> 
 
 /// The network as the proxy sees it: names that are resolved, and nothing behind any address but loopback's.
 #[derive(Debug, Default)]
-struct Outside {
+struct FakeNetwork {
     names: &'static [(&'static str, &'static [&'static str])],
     seen: Mutex<Seen>,
 }
@@ -130,7 +130,7 @@ struct Seen {
     connected: Vec<SocketAddr>,
 }
 
-impl NetworkUplink for Outside {
+impl NetworkUplink for FakeNetwork {
     fn resolve<'a>(&'a self, name: &'a str) -> NetworkFuture<'a, io::Result<Vec<IpAddr>>> {
         Box::pin(async move {
             let times = match self.seen.lock() {
@@ -199,7 +199,7 @@ pub(crate) fn proxied(
             None => parsed.allow.push(parse(rule).map_err(text)?),
         }
     }
-    let outside = Arc::new(Outside {
+    let outside = Arc::new(FakeNetwork {
         names,
         seen: Mutex::default(),
     });

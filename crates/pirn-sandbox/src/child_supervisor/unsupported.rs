@@ -1,14 +1,14 @@
-//! Systems without supervised children. A keeper is never made there.
+//! Systems without supervised children. A supervisor is never made there.
 
 use std::convert::Infallible;
 
-use super::{Request, Watched};
+use super::{Request, StateReceiver};
 
 #[derive(Debug)]
-pub(crate) struct Keeper(Infallible);
+pub(crate) struct ChildSupervisor(Infallible);
 
-impl Keeper {
-    pub(crate) fn watched(&self) -> &Watched {
+impl ChildSupervisor {
+    pub(crate) fn states(&self) -> &StateReceiver {
         match self.0 {}
     }
 

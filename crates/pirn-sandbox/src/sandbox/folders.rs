@@ -22,7 +22,7 @@ const ATTEMPTS_MAX: u32 = 4;
 /// How many entries of the temporary folder are looked at for what others left behind.
 const SWEEP_ENTRIES_MAX: usize = 10_000;
 
-/// How often a [`Turn`] is tried for, and the time between: others have theirs for less than a millisecond.
+/// How often a [`CleanupLock`] is tried for, and the time between: others have theirs for less than a millisecond.
 const TURN_ATTEMPTS_MAX: u32 = 50;
 const TURN_PAUSE: Duration = Duration::from_millis(2);
 
@@ -34,13 +34,13 @@ pub(super) const DEVICES: [&str; 6] = ["null", "zero", "full", "random", "urando
 
 /// The folders on disk that belong to one sandbox. Dropping it removes them.
 #[derive(Debug)]
-pub(super) struct Parts {
+pub(super) struct SandboxFolders {
     temp: PathBuf,
     folder: PathBuf,
     _owner: File,
 }
 
-impl Parts {
+impl SandboxFolders {
     /// Creates them below an existing folder, and sweeps up what dead processes left there.
     pub(super) fn create(temp_dir: &Path) -> io::Result<Self> {
         static SWEPT: Once = Once::new();
@@ -170,7 +170,7 @@ impl Parts {
     }
 }
 
-impl Drop for Parts {
+impl Drop for SandboxFolders {
     fn drop(&mut self) {
         remove(&self.temp);
         remove_parts(&self.folder);
@@ -224,11 +224,11 @@ fn open_up(folder: &Path, depth_left: usize) {
 fn sweep(temp_dir: &Path) {
     let mut dead = Vec::new();
     {
-        let turn = Turn::take(temp_dir);
+        let lock = CleanupLock::take(temp_dir);
         // Before the dead ones are locked, which makes them look alive.
-        let needed = turn
+        let needed = lock
             .as_ref()
-            .and_then(|_turn| needed_by_living(temp_dir, None));
+            .and_then(|_lock| needed_by_living(temp_dir, None));
         for (parts, temp) in ours(temp_dir) {
             if let Ok(owner) = File::open(parts.join(OWNER))
                 && owner.try_lock().is_ok()
@@ -284,9 +284,9 @@ pub(super) fn needed_by_living(temp_dir: &Path, but: Option<&Path>) -> Option<Ve
 /// For as long as it is held, no sandbox of another process with the same temporary folder writes down what it needs, or
 /// removes what nobody needs.
 #[derive(Debug)]
-pub(super) struct Turn(Option<File>);
+pub(super) struct CleanupLock(Option<File>);
 
-impl Turn {
+impl CleanupLock {
     /// `None` when others take their time: anybody can lock a folder that everybody can read.
     pub(super) fn take(temp_dir: &Path) -> Option<Self> {
         let Ok(folder) = File::open(temp_dir) else {
@@ -304,7 +304,7 @@ impl Turn {
     }
 }
 
-impl Drop for Turn {
+impl Drop for CleanupLock {
     fn drop(&mut self) {
         if let Some(folder) = &self.0 {
             // Closing would not do: a child that is just being started has a copy.

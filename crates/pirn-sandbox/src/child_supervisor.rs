@@ -12,20 +12,20 @@ use crate::sandbox::Sandbox;
 use crate::status::ExitStatus;
 
 #[cfg(target_os = "linux")]
-#[path = "keeper/supervisor.rs"]
+#[path = "child_supervisor/linux.rs"]
 mod backend;
 #[cfg(all(unix, not(target_os = "linux")))]
-#[path = "keeper/group.rs"]
+#[path = "child_supervisor/process_group.rs"]
 mod backend;
 #[cfg(not(unix))]
-#[path = "keeper/unsupported.rs"]
+#[path = "child_supervisor/unsupported.rs"]
 mod backend;
 
-pub(crate) use backend::Keeper;
+pub(crate) use backend::ChildSupervisor;
 
 /// What is known about a child's processes.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct State {
+pub(crate) struct ChildState {
     /// How the program itself ended, if it has.
     pub(crate) main: Option<ExitStatus>,
     /// Whether the program and every descendant are gone.
@@ -36,21 +36,21 @@ pub(crate) struct State {
 
 /// What is known about a child's processes, as it changes.
 #[derive(Debug, Clone)]
-pub(crate) struct Watched(watch::Receiver<State>);
+pub(crate) struct StateReceiver(watch::Receiver<ChildState>);
 
-impl Watched {
+impl StateReceiver {
     /// Follows what a sender tells.
     #[cfg_attr(
         not(unix),
         expect(dead_code, reason = "children cannot be started there yet")
     )]
-    pub(crate) fn new() -> (watch::Sender<State>, Self) {
-        let (sender, receiver) = watch::channel(State::default());
+    pub(crate) fn new() -> (watch::Sender<ChildState>, Self) {
+        let (sender, receiver) = watch::channel(ChildState::default());
         (sender, Self(receiver))
     }
 
     /// What is known now.
-    pub(crate) fn state(&self) -> State {
+    pub(crate) fn state(&self) -> ChildState {
         *self.0.borrow()
     }
 
@@ -72,10 +72,10 @@ impl Watched {
     }
 }
 
-/// What a keeper starts.
+/// What a supervisor starts.
 #[cfg(unix)]
 #[derive(Debug)]
-pub(crate) struct Start {
+pub(crate) struct SpawnRequest {
     /// The program, without its directory where it is confined.
     pub(crate) command: tokio::process::Command,
     /// Become its descriptors 3, 4, ….
@@ -93,7 +93,7 @@ pub(crate) struct Start {
 /// Why it did not start.
 #[cfg(unix)]
 #[derive(Debug)]
-pub(crate) enum StartError {
+pub(crate) enum SpawnError {
     /// The operating system says so, about the program or its directory.
     System(io::Error),
     /// Everything is said.
@@ -105,13 +105,13 @@ pub(crate) enum StartError {
 }
 
 #[cfg(unix)]
-impl From<io::Error> for StartError {
+impl From<io::Error> for SpawnError {
     fn from(source: io::Error) -> Self {
         Self::System(source)
     }
 }
 
-/// What a keeper can be asked to do to the processes it keeps.
+/// What a supervisor can be asked to do to the processes it keeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Request {
     /// Ask them to end.

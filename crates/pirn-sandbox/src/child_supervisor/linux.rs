@@ -11,7 +11,7 @@ use tokio::io::AsyncReadExt as _;
 use tokio::process::ChildStdin;
 use tokio::sync::watch;
 
-use super::{Request, Start, StartError, State, Watched};
+use super::{ChildState, Request, SpawnError, SpawnRequest, StateReceiver};
 use crate::cgroup;
 use crate::sandbox::{Sandbox, explain_failure};
 use crate::status::ExitStatus;
@@ -19,18 +19,18 @@ use crate::sys::{self, Launch, MESSAGE_BYTES, Message, Purpose, SupervisorOrder}
 
 /// Our end of the lifeline. Dropping it closes the lifeline, and the supervisor then kills everything.
 #[derive(Debug)]
-pub(crate) struct Keeper {
+pub(crate) struct ChildSupervisor {
     /// Not tokio's: that one refuses to write before it has heard from the system that it can, and an order must never be
     /// lost. The few bytes of all orders always fit the socket's buffer.
     lifeline: UnixStream,
-    watched: Watched,
+    states: StateReceiver,
     /// A file with a line `oom_kill N`, where memory is bounded.
     memory_events: Option<Arc<File>>,
 }
 
-impl Keeper {
-    pub(crate) fn spawn(start: Start) -> Result<(Self, Option<ChildStdin>), StartError> {
-        let Start {
+impl ChildSupervisor {
+    pub(crate) fn spawn(start: SpawnRequest) -> Result<(Self, Option<ChildStdin>), SpawnError> {
+        let SpawnRequest {
             mut command,
             descriptors,
             sandbox,
@@ -80,11 +80,11 @@ impl Keeper {
                         ));
                     }
                 }
-                return Err(StartError::System(source));
+                return Err(SpawnError::System(source));
             }
         };
         let stdin = supervisor.stdin.take();
-        let (sender, watched) = Watched::new();
+        let (sender, states) = StateReceiver::new();
         // Ends with the supervisor, which ends at the latest when the lifeline closes.
         tokio::spawn(async move {
             follow(reports, &sender).await;
@@ -97,16 +97,16 @@ impl Keeper {
             // Its folders are there for as long as somebody uses them.
             drop::<Option<Sandbox>>(sandbox);
         });
-        let keeper = Self {
+        let supervisor = Self {
             lifeline,
-            watched,
+            states,
             memory_events,
         };
-        Ok((keeper, stdin))
+        Ok((supervisor, stdin))
     }
 
-    pub(crate) fn watched(&self) -> &Watched {
-        &self.watched
+    pub(crate) fn states(&self) -> &StateReceiver {
+        &self.states
     }
 
     pub(crate) fn memory_kills(&self) -> Option<u64> {
@@ -124,7 +124,7 @@ impl Keeper {
     }
 }
 
-impl Drop for Keeper {
+impl Drop for ChildSupervisor {
     fn drop(&mut self) {
         // The task that reads the reports holds the same socket, so closing our descriptor would not do. Fails only when the
         // supervisor is gone.
@@ -133,7 +133,7 @@ impl Drop for Keeper {
 }
 
 /// Copies the supervisor's reports into the state, to the end.
-async fn follow(mut lifeline: tokio::net::UnixStream, sender: &watch::Sender<State>) {
+async fn follow(mut lifeline: tokio::net::UnixStream, sender: &watch::Sender<ChildState>) {
     let mut frame = [0; MESSAGE_BYTES];
     while lifeline.read_exact(&mut frame).await.is_ok() {
         let Some(Message::Ended(report)) = Message::decode(frame) else {

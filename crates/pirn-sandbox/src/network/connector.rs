@@ -26,7 +26,7 @@ const ANSWERS_KEPT_MAX: usize = 10_000;
 
 /// What a request gets instead of a connection.
 #[derive(Debug)]
-pub(crate) enum NoWay {
+pub(crate) enum ConnectError {
     /// The rules or somebody refused it. Nothing was sent to the host.
     Refused(NetworkReason),
     /// The name has no address.
@@ -39,7 +39,7 @@ pub(crate) enum NoWay {
 
 /// Decides about hosts and connects to those that may be reached. One for all connections of a proxy.
 #[derive(Debug)]
-pub(crate) struct Gate {
+pub(crate) struct Connector {
     pub(crate) options: NetworkOptions,
     pub(crate) log: DecisionLog,
     rules: Mutex<NetworkRules>,
@@ -47,7 +47,7 @@ pub(crate) struct Gate {
     questions: Questions,
 }
 
-impl Gate {
+impl Connector {
     pub(crate) fn new(rules: NetworkRules, options: NetworkOptions) -> Self {
         Self {
             options,
@@ -77,7 +77,7 @@ impl Gate {
     }
 
     /// Connects to a host if it may be reached.
-    pub(crate) async fn connect(&self, host: &Host, port: u16) -> Result<TcpStream, NoWay> {
+    pub(crate) async fn connect(&self, host: &Host, port: u16) -> Result<TcpStream, ConnectError> {
         let (reason, scope) = match self.admit(host, port).await {
             Ok(admitted) => admitted,
             Err(reason) => return Err(self.refuse(host.to_string(), port, reason)),
@@ -99,15 +99,15 @@ impl Gate {
     }
 
     /// Refuses a request that names no host.
-    pub(crate) fn refuse_bad_host(&self, text: &str, port: u16, error: HostError) -> NoWay {
+    pub(crate) fn refuse_bad_host(&self, text: &str, port: u16, error: HostError) -> ConnectError {
         let host = text.escape_debug().to_string();
         self.refuse(host, port, NetworkReason::BadHost(error.to_string()))
     }
 
     /// Refuses a request whatever its host is.
-    pub(crate) fn refuse(&self, host: String, port: u16, reason: NetworkReason) -> NoWay {
+    pub(crate) fn refuse(&self, host: String, port: u16, reason: NetworkReason) -> ConnectError {
         self.note(host, port, NetworkVerdict::Refused, reason.clone());
-        NoWay::Refused(reason)
+        ConnectError::Refused(reason)
     }
 
     fn note(&self, host: String, port: u16, verdict: NetworkVerdict, reason: NetworkReason) {
@@ -215,18 +215,18 @@ impl Gate {
     }
 
     /// The addresses of a host, found once: what is checked is what is connected to.
-    async fn addresses(&self, host: &Host, deadline: Instant) -> Result<Vec<IpAddr>, NoWay> {
+    async fn addresses(&self, host: &Host, deadline: Instant) -> Result<Vec<IpAddr>, ConnectError> {
         let name = match host {
             Host::Address(address) => return Ok(vec![*address]),
             Host::Name(name) => name,
         };
         let found = timeout_at(deadline, self.options.uplink.resolve(name))
             .await
-            .map_err(|_| NoWay::TimedOut)?
-            .map_err(NoWay::NotResolved)?;
+            .map_err(|_| ConnectError::TimedOut)?
+            .map_err(ConnectError::NotResolved)?;
         if found.is_empty() {
             let error = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
-            return Err(NoWay::NotResolved(error));
+            return Err(ConnectError::NotResolved(error));
         }
         Ok(found)
     }
@@ -278,8 +278,8 @@ impl Gate {
         &self,
         addresses: &[SocketAddr],
         deadline: Instant,
-    ) -> Result<TcpStream, NoWay> {
-        let mut failure = NoWay::TimedOut;
+    ) -> Result<TcpStream, ConnectError> {
+        let mut failure = ConnectError::TimedOut;
         for (index, address) in addresses.iter().enumerate() {
             let is_last = index + 1 == addresses.len();
             let until = if is_last {
@@ -289,8 +289,8 @@ impl Gate {
             };
             match timeout_at(until, self.options.uplink.connect(*address)).await {
                 Ok(Ok(stream)) => return Ok(stream),
-                Ok(Err(error)) => failure = NoWay::NotConnected(error),
-                Err(_) => failure = NoWay::TimedOut,
+                Ok(Err(error)) => failure = ConnectError::NotConnected(error),
+                Err(_) => failure = ConnectError::TimedOut,
             }
             if Instant::now() >= deadline {
                 break;

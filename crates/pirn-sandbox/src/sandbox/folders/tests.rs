@@ -3,7 +3,7 @@ use super::*;
 #[test]
 fn are_private_and_removed_whatever_was_made_of_them() {
     let folder = tempfile::tempdir().unwrap();
-    let parts = Parts::create(folder.path()).unwrap();
+    let parts = SandboxFolders::create(folder.path()).unwrap();
     let mode = |path: &Path| path.metadata().unwrap().mode() & 0o777;
     assert_eq!(mode(parts.temp()), 0o700);
     assert_eq!(mode(&parts.locked_folder()), 0);
@@ -18,7 +18,7 @@ fn are_private_and_removed_whatever_was_made_of_them() {
 #[test]
 fn sweeps_what_nobody_owns() {
     let folder = tempfile::tempdir().unwrap();
-    let alive = Parts::create(folder.path()).unwrap();
+    let alive = SandboxFolders::create(folder.path()).unwrap();
     let dead = folder.path().join("pirn-sandbox-1-dead");
     let dead_parts = folder.path().join("pirn-sandbox-1-dead-parts");
     let strange = folder.path().join("pirn-sandbox-strange-parts");

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::process::ChildStdin;
 
-use super::{Request, Start, StartError, Watched};
+use super::{Request, SpawnError, SpawnRequest, StateReceiver};
 use crate::sandbox::Sandbox;
 use crate::status::ExitStatus;
 use crate::sys::{self, GroupSignal};
@@ -15,14 +15,14 @@ const GROUP_POLL: Duration = Duration::from_millis(50);
 
 /// The process group of a child. Dropping it kills the group.
 #[derive(Debug)]
-pub(crate) struct Keeper {
+pub(crate) struct ChildSupervisor {
     group: i32,
-    watched: Watched,
+    states: StateReceiver,
 }
 
-impl Keeper {
-    pub(crate) fn spawn(start: Start) -> Result<(Self, Option<ChildStdin>), StartError> {
-        let Start {
+impl ChildSupervisor {
+    pub(crate) fn spawn(start: SpawnRequest) -> Result<(Self, Option<ChildStdin>), SpawnError> {
+        let SpawnRequest {
             mut command,
             descriptors,
             sandbox,
@@ -39,8 +39,8 @@ impl Keeper {
             .id()
             .and_then(|id| i32::try_from(id).ok())
             .unwrap_or(0);
-        let (sender, watched) = Watched::new();
-        // Ends with the group, which is killed at the latest when the keeper is dropped.
+        let (sender, states) = StateReceiver::new();
+        // Ends with the group, which is killed at the latest when the supervisor is dropped.
         tokio::spawn(async move {
             use std::os::unix::process::ExitStatusExt as _;
             let status = match child.wait().await {
@@ -59,11 +59,11 @@ impl Keeper {
             // Its folder is there for as long as somebody uses it.
             drop::<Option<Sandbox>>(sandbox);
         });
-        Ok((Self { group, watched }, stdin))
+        Ok((Self { group, states }, stdin))
     }
 
-    pub(crate) fn watched(&self) -> &Watched {
-        &self.watched
+    pub(crate) fn states(&self) -> &StateReceiver {
+        &self.states
     }
 
     /// Nobody counts.
@@ -76,7 +76,7 @@ impl Keeper {
     }
 
     pub(crate) fn request(&self, request: Request) {
-        if !self.watched.state().all_gone {
+        if !self.states.state().all_gone {
             sys::signal_group(
                 self.group,
                 match request {
@@ -89,7 +89,7 @@ impl Keeper {
     }
 }
 
-impl Drop for Keeper {
+impl Drop for ChildSupervisor {
     fn drop(&mut self) {
         self.request(Request::Kill);
     }
