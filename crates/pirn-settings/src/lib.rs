@@ -21,10 +21,10 @@
 mod document;
 mod host_env;
 mod project;
-#[cfg(test)]
-mod reference;
 mod rows;
 mod settings;
+#[cfg(test)]
+mod tests;
 mod trust;
 mod values;
 
