@@ -74,6 +74,18 @@ impl Tool {
         &self.spec
     }
 
+    /// The same tool, shown otherwise.
+    #[must_use]
+    pub fn with_exposure(&self, exposure: Exposure) -> Self {
+        Self {
+            spec: Arc::new(ToolSpec {
+                exposure,
+                ..ToolSpec::clone(&self.spec)
+            }),
+            handler: Arc::clone(&self.handler),
+        }
+    }
+
     /// The code behind the tool.
     pub fn handler(&self) -> &Arc<dyn ToolHandler> {
         &self.handler

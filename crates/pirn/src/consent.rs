@@ -1,10 +1,11 @@
-//! What the user allowed: the policy of `pirn exec`, and the question on the terminal.
+//! What the user allowed on the command line, and the question about a call on the terminal.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use pirn_tool::{Approver, Decision, Effects, Policy, PolicyInput};
+use pirn_runtime::{EffectPolicy, Otherwise, effect_names};
+use pirn_tool::{Approver, Effects, PolicyInput};
 use serde_json::Value;
 
 use crate::exec::Questions;
@@ -25,120 +26,23 @@ pub(crate) enum Asking {
     Impossible,
 }
 
-/// The flag that allows effects.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum AllowingFlag {
-    /// `--yes=EFFECTS`.
-    Yes,
-    /// `--allow=EFFECTS`.
-    Allow,
+/// Allows reading and `allowed`; what becomes of the rest depends on whether somebody can be asked. `allowing` is the flag that
+/// allows effects.
+pub(crate) fn effect_policy(allowed: Effects, asking: Asking, allowing: &str) -> EffectPolicy {
+    let otherwise = match asking {
+        Asking::Possible => Otherwise::Ask,
+        Asking::Impossible => Otherwise::Deny {
+            because: "there is no terminal to ask on".to_owned(),
+            allowed_by: Some(allowing.to_owned()),
+        },
+    };
+    EffectPolicy::new(allowed, otherwise)
 }
 
-impl AllowingFlag {
-    fn as_str(self) -> &'static str {
-        match self {
-            Self::Yes => "--yes",
-            Self::Allow => "--allow",
-        }
-    }
-}
-
-/// What the user said about effects on the command line.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Consent {
-    allowed: Effects,
-    denied: Effects,
-    is_read_only: bool,
-    asking: Asking,
-    flag: AllowingFlag,
-}
-
-impl Consent {
-    /// Allows reading and `allowed`, denies `denied`.
-    pub(crate) fn new(allowed: Effects, denied: Effects, asking: Asking) -> Self {
-        // A command can write files and reach the network, so nothing is gained by asking about those as well.
-        let implied = if allowed.contains(Effects::PROCESS) {
-            Effects::WRITE | Effects::NETWORK
-        } else {
-            Effects::NONE
-        };
-        Self {
-            allowed: allowed | Effects::READ | implied,
-            denied,
-            is_read_only: false,
-            asking,
-            flag: AllowingFlag::Yes,
-        }
-    }
-
-    /// Allows reading only.
-    pub(crate) fn read_only(denied: Effects) -> Self {
-        Self {
-            allowed: Effects::READ,
-            denied,
-            is_read_only: true,
-            asking: Asking::Impossible,
-            flag: AllowingFlag::Yes,
-        }
-    }
-
-    /// Names another flag in refusals.
-    pub(crate) fn allowed_by(mut self, flag: AllowingFlag) -> Self {
-        self.flag = flag;
-        self
-    }
-}
-
-impl Policy for Consent {
-    fn decide(&self, input: PolicyInput<'_>) -> Decision {
-        let effects = input.tool.effects;
-        let denied = only(effects, |effect| self.denied.contains(effect));
-        if denied != Effects::NONE {
-            return Decision::Deny {
-                reason: format!("effect: {}; --deny rules it out", names(denied)),
-            };
-        }
-        let open = only(effects, |effect| !self.allowed.contains(effect));
-        let reason = format!("effect: {}", names(open));
-        match self.asking {
-            _ if open == Effects::NONE => Decision::Allow,
-            Asking::Impossible if self.is_read_only => Decision::Deny {
-                reason: format!("{reason}; --read-only allows reading only"),
-            },
-            Asking::Impossible => Decision::Deny {
-                reason: format!(
-                    "{reason}; there is no terminal to ask on, {}={} allows it",
-                    self.flag.as_str(),
-                    flag(open)
-                ),
-            },
-            Asking::Possible => Decision::Ask {
-                reason: format!("{reason}; not allowed by the user"),
-            },
-        }
-    }
-}
-
-/// The effects for which `condition` holds.
-fn only(effects: Effects, condition: impl Fn(Effects) -> bool) -> Effects {
-    Effects::ALL
-        .into_iter()
-        .filter(|(effect, _)| effects.contains(*effect) && condition(*effect))
-        .fold(Effects::NONE, |sum, (effect, _)| sum | effect)
-}
-
-/// The names of effects, weakest first.
-pub(crate) fn names(effects: Effects) -> String {
-    effects.names().collect::<Vec<_>>().join(", ")
-}
-
-/// What to give to `--yes`, in as few words as possible.
-fn flag(effects: Effects) -> String {
-    let is_process = effects.contains(Effects::PROCESS);
-    let named = only(effects, |effect| {
-        !is_process || !(Effects::WRITE | Effects::NETWORK).contains(effect)
-    });
-    named.names().collect::<Vec<_>>().join(",")
+/// Allows reading only.
+pub(crate) fn read_only_policy() -> EffectPolicy {
+    let otherwise = Otherwise::deny("--read-only allows reading only");
+    EffectPolicy::new(Effects::NONE, otherwise)
 }
 
 /// Asks on the user's terminal, one question after the other.
@@ -195,7 +99,7 @@ fn question(input: PolicyInput<'_>) -> (String, String) {
     // The reset undoes whatever was shown before.
     let question = format!(
         "\u{1b}[0m{name} (effects: {})\n  {arguments}\n",
-        names(input.tool.effects)
+        effect_names(input.tool.effects)
     );
     (
         question,

@@ -10,22 +10,23 @@ mod kernel;
 mod source;
 mod stream;
 
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use pirn_eval::{
-    AdapterOptions, Asking as ProgramAsking, EvalArguments as Request, EvalReport, EvalTool,
-    FileStateStore, Gates, Kernel, MemoryStateStore, NonInteractive, Remembering, StateBefore,
-    StateStore, eval_adapters,
+    Asking as ProgramAsking, EvalArguments as Request, EvalReport, FileStateStore, Gates,
+    MemoryStateStore, NonInteractive, Remembering, StateBefore, StateStore,
 };
-use pirn_sandbox::Profile;
-use pirn_tool::{CallContext, Effects, Pipeline, Registry};
-use pirn_tools::builtin_tools;
+use pirn_runtime::{
+    Client, ClientOptions, EvalOptions, EvalRun, Preparation, Runtime, eval_sandbox,
+};
+use pirn_tool::Approver;
 use tokio_util::sync::CancellationToken;
 
 use crate::arguments::union;
-use crate::confinement::{Confinement, Moment, chosen_network};
-use crate::consent::{AllowingFlag, Asking, Consent, TerminalApprover};
+use crate::confinement::{chosen_network, network_asker};
+use crate::consent::{Asking, TerminalApprover, effect_policy};
 use crate::event_loop;
 use crate::exec::{Screen, working_folder};
 use crate::failure::{Exit, Failure};
@@ -35,6 +36,7 @@ use crate::project::Project;
 use crate::standard;
 use answer::Answering;
 use confirm::TerminalConfirmer;
+use engine::VmScripts;
 use pirn_settings::ProjectFileKind;
 use pirn_settings::{EvalEngine, Settings};
 use source::Program;
@@ -58,54 +60,49 @@ pub(crate) fn run(arguments: &EvalArguments, invocation: &Invocation) -> Result<
     )?;
     let settings = with_flags(project.settings, arguments)?;
     let store = state_store(arguments)?;
-    let runtime = event_loop::on_main_thread()?;
-    let entered = runtime.enter();
-    let confinement = Confinement::prepare(&settings.sandbox, &cwd, invocation, Moment::Now)?;
-    if let Some(shortcoming) = confinement.shortcoming() {
-        standard::note(&shortcoming);
-    }
-    let mut options = kernel::options(&settings, &cwd, store, invocation)?;
-    options.network_asker = confinement.network_asker();
-    let kernel = Kernel::new(options);
+    let event_loop = event_loop::on_main_thread()?;
     let screen = Screen::start(answering.screen_options(invocation))?;
-    confinement.announce_at(screen.questions(), "The program");
     let work = Work {
         arguments,
         answering: &answering,
         settings: &settings,
-        confinement: &confinement,
-        cwd: &cwd,
+        screen: &screen,
         invocation,
     };
+    let runtime = {
+        let _entered = event_loop.enter();
+        work.runtime(store, cwd)?
+    };
+    if let Some(shortcoming) = runtime
+        .confinement()
+        .and_then(pirn_runtime::Confinement::shortcoming)
+    {
+        standard::note(&shortcoming);
+    }
     let stopped = CancellationToken::new();
     let interrupts = interrupt::watch(stopped.clone(), || ())?;
-    let report = runtime.block_on(async {
-        let report = work
-            .evaluate(program, &kernel, &screen, stopped.clone())
-            .await;
-        kernel.close().await;
+    let report = event_loop.block_on(async {
+        let report = work.evaluate(&runtime, program, stopped.clone()).await;
+        runtime.shutdown().await;
         report
     });
     interrupts.work_ended();
-    drop(entered);
     // A question that nobody answered may still wait for a line; the process does not wait for it.
-    runtime.shutdown_background();
-    answering.conclude(&report, &confinement, screen)
+    event_loop.shutdown_background();
+    answering.conclude(&report?, runtime.confinement(), screen)
 }
 
-/// The settings as the flags change them. What programs run is confined by the settings of commands, with two differences: it
-/// always is, and its network is a setting of its own.
+/// The settings as the flags change them. Commands that a program runs are confined as it is.
 fn with_flags(mut settings: Settings, arguments: &EvalArguments) -> Result<Settings, Failure> {
     let hosts = &arguments.allow_host;
-    let network = chosen_network(arguments.network, hosts)?.unwrap_or(settings.eval.network);
-    let sandbox = &mut settings.sandbox;
-    sandbox.network = network;
-    sandbox
+    if let Some(network) = chosen_network(arguments.network, hosts)? {
+        settings.eval.network = network;
+    }
+    settings
+        .sandbox
         .allowed_hosts
         .extend(hosts.iter().map(ToString::to_string));
-    if sandbox.profile == Profile::Off {
-        sandbox.profile = Profile::WorkspaceWrite;
-    }
+    settings.sandbox = eval_sandbox(&settings);
     if arguments.persistent {
         settings.eval.engine = EvalEngine::Persistent;
     }
@@ -126,73 +123,84 @@ struct Work<'a> {
     arguments: &'a EvalArguments,
     answering: &'a Answering,
     settings: &'a Settings,
-    confinement: &'a Confinement,
-    cwd: &'a Path,
+    screen: &'a Screen,
     invocation: &'a Invocation,
 }
 
 impl Work<'_> {
+    fn runtime(&self, store: Arc<dyn StateStore>, cwd: PathBuf) -> Result<Runtime, Failure> {
+        let mut builder = Runtime::builder(self.invocation.host.clone(), cwd)
+            .settings(self.settings.clone())
+            .confinement(Preparation::AtStart)
+            .evals(EvalOptions {
+                state: store,
+                script_engine: Some(Arc::new(VmScripts)),
+                ..EvalOptions::new(kernel::broker_program()?)
+            });
+        let questions = self.screen.questions();
+        if let Some(asker) = network_asker("The program", questions, self.invocation) {
+            builder = builder.network_asker(asker);
+        }
+        Ok(builder.build()?)
+    }
+
     async fn evaluate(
         &self,
+        runtime: &Runtime,
         program: Program,
-        kernel: &Kernel,
-        screen: &Screen,
         stopped: CancellationToken,
-    ) -> EvalReport {
+    ) -> Result<EvalReport, Failure> {
         let asking = self.invocation.asking();
-        let admitted = self.settings.eval.effects() | union(&self.arguments.allow);
-        let tool = self.tool(kernel, screen, asking, admitted);
-        let allowed = if self.arguments.yes {
-            admitted
-        } else {
-            union(&self.arguments.allow)
-        };
-        let consent = Consent::new(allowed, Effects::NONE, asking).allowed_by(AllowingFlag::Allow);
-        let calls = calls::Calls::new(screen.wire(), CALL_ID);
-        let mut builder = Pipeline::builder(self.registry())
-            .policy(Arc::new(consent))
-            .events(calls.sink());
-        if asking == Asking::Possible {
-            builder = builder.approver(Arc::new(TerminalApprover::new(screen.questions())));
-        }
-        let mut context = CallContext::detached(CALL_ID);
-        context.cancel = stopped;
+        let allowed = union(&self.arguments.allow);
+        let admitted = self.settings.eval.effects() | allowed;
+        let client = self.client(runtime, asking);
+        let default_timeout = Duration::from_secs(self.settings.eval.timeout_seconds);
         let request = Request {
             language: program.language,
             code: program.code,
-            timeout: self
-                .arguments
-                .timeout()
-                .or(Some(std::time::Duration::from_secs(
-                    self.settings.eval.timeout_seconds,
-                ))),
+            timeout: self.arguments.timeout().or(Some(default_timeout)),
             state: if self.arguments.reset {
                 StateBefore::Forgotten
             } else {
                 StateBefore::Kept
             },
         };
-        let stream = stream::Stream::new(screen.wire());
-        let updates = self.answering.streams().then(|| stream.updates());
-        let report = tool
-            .evaluate(&builder.build(), &context, request, updates)
-            .await;
+        let stream = stream::Stream::new(self.screen.wire());
+        let run = EvalRun {
+            arguments: request,
+            admitted,
+            gates: self.gates(asking),
+            updates: self.answering.streams().then(|| stream.updates()),
+        };
+        let report = client.evaluate(CALL_ID, run, stopped).await;
         stream.finish();
-        // Ends what commands of the program left in the background.
-        context.lifetime.cancel();
-        report
+        Ok(report?)
     }
 
-    fn tool(
-        &self,
-        kernel: &Kernel,
-        screen: &Screen,
-        asking: Asking,
-        admitted: Effects,
-    ) -> EvalTool {
+    fn client(&self, runtime: &Runtime, asking: Asking) -> Client {
+        let allowed = union(&self.arguments.allow);
+        let allowed = if self.arguments.yes {
+            self.settings.eval.effects() | allowed
+        } else {
+            allowed
+        };
+        let calls = calls::Calls::new(self.screen.wire(), CALL_ID);
+        runtime.client(ClientOptions {
+            approver: match asking {
+                Asking::Possible => {
+                    let approver = TerminalApprover::new(self.screen.questions());
+                    Some(Arc::new(approver) as Arc<dyn Approver>)
+                }
+                Asking::Impossible => None,
+            },
+            events: Some(calls.sink()),
+            ..ClientOptions::new(effect_policy(allowed, asking, "--allow"))
+        })
+    }
+
+    fn gates(&self, asking: Asking) -> Gates {
         let settings = &self.settings.eval;
-        let sandbox = self.confinement.sandbox();
-        let gates = Gates {
+        Gates {
             asking: if self.arguments.yes || !settings.require_confirmation {
                 ProgramAsking::Never
             } else {
@@ -208,27 +216,10 @@ impl Work<'_> {
             } else {
                 Remembering::Off
             },
-            ..Gates::new(Arc::new(TerminalConfirmer::new(screen.questions(), asking)))
-        };
-        EvalTool {
-            admitted,
-            adapters: eval_adapters(AdapterOptions {
-                root: self.cwd.to_owned(),
-                environment: self.invocation.host.environment.clone(),
-                sandbox: sandbox.cloned(),
-            }),
-            confinement: sandbox.map(|sandbox| sandbox.report().clone()),
-            ..EvalTool::new(Arc::new(kernel.clone()), gates)
+            ..Gates::new(Arc::new(TerminalConfirmer::new(
+                self.screen.questions(),
+                asking,
+            )))
         }
-    }
-
-    fn registry(&self) -> Registry {
-        let mut options = self.invocation.tools_options(self.cwd);
-        options.sandbox = self.confinement.sandbox().cloned();
-        let registry = Registry::new();
-        for tool in builtin_tools(options) {
-            registry.register(tool);
-        }
-        registry
     }
 }

@@ -11,32 +11,30 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::Context as _;
-use pirn_codemode::{
-    Abort, OutputFolder, PipelineHost, RunOptions, Script, ScriptLimits, ScriptResult, run_script,
+use pirn_codemode::{Abort, OutputFolder, Script, ScriptLimits, ScriptResult};
+use pirn_mcp::{ConfigProblem, Waiting};
+use pirn_runtime::{
+    Client, ClientOptions, Confinement, EffectPolicy, Runtime, ScriptRun, ToolFilter,
 };
-use pirn_mcp::Waiting;
 use pirn_sandbox::NetworkMode;
-use pirn_tool::{CallContext, Pipeline, Registry, Tool};
-use pirn_tools::builtin_tools;
-use pirn_vm::{EngineOptions, VmEngine};
-use tokio::runtime::Runtime;
+use pirn_tool::{Approver, Registry};
+use pirn_vm::EngineOptions;
 use tokio_util::sync::CancellationToken;
 
 use crate::arguments::{ExecArguments, union};
-use crate::confinement::{Confinement, Moment};
-use crate::consent::{Asking, Consent, TerminalApprover};
+use crate::confinement::network_asker;
+use crate::consent::{Asking, TerminalApprover, effect_policy, read_only_policy};
 use crate::event_loop;
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
 use crate::invocation::{Display, Invocation};
-use crate::mcp::{Configuration, Occasion, Servers};
+use crate::mcp::{Configuration, TraceWhen, server_options, settle_and_tell};
 use crate::project::Project;
 use crate::standard;
 use answer::Answering;
+use pirn_settings::Settings;
 use source::ScriptFile;
 use store::StoreFile;
-use toolset::Selection;
 
 pub(crate) use screen::{CallDisplay, Items, Questions, Screen, ScreenOptions, ScreenWire};
 
@@ -51,8 +49,8 @@ const COMMANDS: &str = "bash";
 /// What is needed to run a script: everything that was typed, as it is meant.
 struct Plan {
     file: ScriptFile,
-    selection: Selection,
-    consent: Consent,
+    filter: ToolFilter,
+    policy: EffectPolicy,
     asking: Asking,
     limits: ScriptLimits,
     store: Option<StoreFile>,
@@ -66,61 +64,51 @@ pub(crate) fn run(arguments: ExecArguments, invocation: &Invocation) -> Result<E
     let cwd = working_folder(arguments.cwd.as_ref(), invocation)?;
     let gates = arguments.mcp.file_kinds();
     let project = Project::open(&cwd, gates, &arguments.approval, invocation)?;
-    let mut sandbox_settings = project.settings.sandbox.clone();
-    arguments.confinement.apply(&mut sandbox_settings)?;
+    let mut settings = project.settings.clone();
+    arguments.confinement.apply(&mut settings.sandbox)?;
     let configuration = arguments.mcp.configuration(&project, &cwd, invocation)?;
-    let runtime = runtime(configuration.as_ref(), sandbox_settings.network)?;
-    let registry = Registry::new();
-    // Before anything else, so that servers start while the script is read and prepared.
-    let servers = configuration
-        .map(|configuration| {
-            let _entered = runtime.enter();
-            Servers::prepare(configuration, &registry, &cwd, Occasion::Work, invocation)
-        })
-        .transpose()?;
-    let confinement = Confinement::prepare(&sandbox_settings, &cwd, invocation, Moment::FirstUse)?;
-    let mut tools_options = invocation.tools_options(&cwd);
-    tools_options.sandbox = confinement.sandbox().cloned();
-    let tools = builtin_tools(tools_options);
-    let plan = Plan::new(arguments, invocation, tools, &registry, servers.as_ref())?;
+    let event_loop = event_loop(configuration.as_ref(), settings.sandbox.network)?;
+    let plan = Plan::new(arguments, invocation)?;
     for note in &plan.file.source.notes {
         standard::note(note);
     }
-    let engine = VmEngine::new(EngineOptions {
-        live_vms_max: LIVE_VMS_MAX,
-        memory_bytes_max: plan.limits.vm.memory_bytes,
-    })
-    .context("the script engine cannot start; `pirn doctor` may tell why")?;
+    let screen = Screen::start(plan.answering.screen_options(invocation))?;
+    let runtime = {
+        let _entered = event_loop.enter();
+        plan.runtime(settings, configuration.as_ref(), cwd, &screen, invocation)?
+    };
+    toolset::check(&plan.filter, &runtime)?;
     let (abort, stopped) = (Abort::new(), CancellationToken::new());
     let interrupts = interrupt::watch(stopped.clone(), {
         let abort = abort.clone();
         move || abort.abort("Interrupted")
     })?;
-    if let Some(servers) = &servers {
-        let named = Waiting::Words(&plan.file.source.code);
-        runtime.block_on(servers.settle_and_tell(named, &stopped, plan.display));
-    }
-    let registry = plan.selection.apply(&registry);
-    let screen = Screen::start(plan.answering.screen_options(invocation))?;
-    if let Some(servers) = &servers {
-        servers.announce_at(screen.questions());
-    }
-    confinement.announce_at(screen.questions(), "A command");
-    let result = runtime.block_on(async {
-        let result = plan.run_script(&engine, &registry, abort, &screen).await;
-        if let Some(servers) = &servers {
-            servers.shutdown().await;
+    let problems: Vec<ConfigProblem> = configuration
+        .iter()
+        .flat_map(Configuration::errors)
+        .cloned()
+        .collect();
+    let (client, result) = event_loop.block_on(async {
+        if let Some(servers) = runtime.servers() {
+            let named = Waiting::Words(&plan.file.source.code);
+            settle_and_tell(servers, &problems, named, &stopped, plan.display).await;
         }
-        result
+        let client = plan.client(&runtime, &screen);
+        let result = plan.run_script(&client, abort, &screen).await;
+        runtime.shutdown().await;
+        (client, result)
     });
     interrupts.work_ended();
     // A question that nobody answered may still wait for a line; the process does not wait for it.
-    runtime.shutdown_background();
-    plan.conclude(&result, &registry, &confinement, screen)
+    event_loop.shutdown_background();
+    plan.conclude(&result?, client.registry(), runtime.confinement(), screen)
 }
 
 /// One thread is enough for a script; servers and the proxy of an allow-list need others, that answer while it computes.
-fn runtime(configuration: Option<&Configuration>, network: NetworkMode) -> anyhow::Result<Runtime> {
+fn event_loop(
+    configuration: Option<&Configuration>,
+    network: NetworkMode,
+) -> anyhow::Result<tokio::runtime::Runtime> {
     match (configuration, network) {
         (Some(_), _) | (None, NetworkMode::AllowList) => event_loop::beside_main_thread(),
         (None, NetworkMode::Off | NetworkMode::On) => event_loop::on_main_thread(),
@@ -128,25 +116,15 @@ fn runtime(configuration: Option<&Configuration>, network: NetworkMode) -> anyho
 }
 
 impl Plan {
-    fn new(
-        arguments: ExecArguments,
-        invocation: &Invocation,
-        tools: Vec<Tool>,
-        registry: &Registry,
-        servers: Option<&Servers>,
-    ) -> Result<Self, Failure> {
+    fn new(arguments: ExecArguments, invocation: &Invocation) -> Result<Self, Failure> {
         let file = ScriptFile::load(&arguments, invocation)?;
-        let selection = Selection::new(&arguments, &tools, servers)?;
-        for tool in tools {
-            registry.register(tool);
-        }
         let asking = invocation.asking();
-        let denied = union(&arguments.deny);
-        let consent = if arguments.read_only {
-            Consent::read_only(denied)
+        let policy = if arguments.read_only {
+            read_only_policy()
         } else {
-            Consent::new(union(&arguments.yes), denied, asking)
+            effect_policy(union(&arguments.yes), asking, "--yes")
         };
+        let policy = policy.deny(union(&arguments.deny), "--deny");
         let limits = limits(&arguments, &file);
         let folder = OutputFolder::new(&invocation.host.temp_dir);
         let answering = Answering::new(&arguments, file.source.options, folder);
@@ -158,8 +136,12 @@ impl Plan {
         let store = arguments.store.map(StoreFile::open).transpose()?;
         Ok(Self {
             file,
-            selection,
-            consent,
+            filter: ToolFilter {
+                include: arguments.tools,
+                exclude: arguments.exclude_tools,
+                ..ToolFilter::default()
+            },
+            policy,
             asking,
             limits,
             store,
@@ -168,19 +150,52 @@ impl Plan {
         })
     }
 
+    fn runtime(
+        &self,
+        settings: Settings,
+        configuration: Option<&Configuration>,
+        cwd: PathBuf,
+        screen: &Screen,
+        invocation: &Invocation,
+    ) -> Result<Runtime, Failure> {
+        let mut builder = Runtime::builder(invocation.host.clone(), cwd)
+            .settings(settings)
+            .engine(EngineOptions {
+                live_vms_max: LIVE_VMS_MAX,
+                memory_bytes_max: self.limits.vm.memory_bytes,
+            });
+        if let Some(configuration) = configuration {
+            let questions = Some(screen.questions());
+            let options = server_options(configuration, TraceWhen::Asked, questions, invocation);
+            builder = builder.servers(options);
+        }
+        if let Some(asker) = network_asker("A command", screen.questions(), invocation) {
+            builder = builder.network_asker(asker);
+        }
+        Ok(builder.build()?)
+    }
+
+    fn client(&self, runtime: &Runtime, screen: &Screen) -> Client {
+        runtime.client(ClientOptions {
+            tools: self.filter.clone(),
+            policy: Arc::new(self.policy.clone()),
+            approver: match self.asking {
+                Asking::Possible => {
+                    let approver = TerminalApprover::new(screen.questions());
+                    Some(Arc::new(approver) as Arc<dyn Approver>)
+                }
+                Asking::Impossible => None,
+            },
+            events: None,
+        })
+    }
+
     async fn run_script(
         &self,
-        engine: &VmEngine,
-        registry: &Registry,
+        client: &Client,
         abort: Abort,
         screen: &Screen,
-    ) -> ScriptResult {
-        let mut builder = Pipeline::builder(registry.clone()).policy(Arc::new(self.consent));
-        if self.asking == Asking::Possible {
-            builder = builder.approver(Arc::new(TerminalApprover::new(screen.questions())));
-        }
-        let context = CallContext::detached(CALL_ID);
-        let environment = PipelineHost::environment(&builder.build(), &context, &[]);
+    ) -> Result<ScriptResult, Failure> {
         let script = Script {
             code: self.file.source.code.clone(),
             file_name: self.file.name.clone(),
@@ -190,15 +205,14 @@ impl Plan {
                 .map(StoreFile::values)
                 .unwrap_or_default(),
         };
-        let options = RunOptions {
+        let run = ScriptRun {
+            call_id: CALL_ID.to_owned(),
+            script,
             limits: self.limits,
             abort,
             progress: Some(screen.progress()),
         };
-        let result = run_script(engine, &script, &environment, options).await;
-        // Ends what commands of the script left in the background.
-        context.lifetime.cancel();
-        result
+        Ok(client.run_script(run).await?)
     }
 
     /// Keeps what the script stored, shows what is left to show, and says how it ended.
@@ -206,7 +220,7 @@ impl Plan {
         self,
         result: &ScriptResult,
         registry: &Registry,
-        confinement: &Confinement,
+        confinement: Option<&Confinement>,
         screen: Screen,
     ) -> Result<Exit, Failure> {
         let stored = match &self.store {
@@ -217,7 +231,9 @@ impl Plan {
         for note in stored? {
             standard::note(&note);
         }
-        if result.calls.iter().any(|call| call.name == COMMANDS) {
+        if let Some(confinement) = confinement
+            && result.calls.iter().any(|call| call.name == COMMANDS)
+        {
             let notes = [
                 confinement.warning(),
                 confinement.shortcoming(),

@@ -185,6 +185,18 @@ impl From<anyhow::Error> for Failure {
     }
 }
 
+impl From<pirn_runtime::Error> for Failure {
+    fn from(error: pirn_runtime::Error) -> Self {
+        let exit = match error.kind() {
+            pirn_runtime::ErrorKind::Input => Exit::Usage,
+            _ => Exit::Failed,
+        };
+        let hints = error.hints().to_vec();
+        let failure = Self::from(anyhow::Error::from(error)).with_exit(exit);
+        hints.into_iter().fold(failure, Self::hint)
+    }
+}
+
 fn writeln_to(text: &mut String, line: std::fmt::Arguments<'_>) {
     // Writing to a string cannot fail.
     let _infallible = writeln!(text, "{line}");

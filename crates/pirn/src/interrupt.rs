@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::Context as _;
 use tokio_util::sync::CancellationToken;
 
-use crate::failure::Exit;
+use crate::event_loop;
+use crate::failure::{Exit, Failure};
 
 /// Tells the watching thread how far the work is.
 #[derive(Debug)]
@@ -19,6 +20,22 @@ impl Interrupts {
     pub(crate) fn work_ended(&self) {
         self.is_over.store(true, Ordering::Relaxed);
     }
+}
+
+/// Does work that Ctrl-C stops. What is still waiting afterwards, like a question, is left behind.
+pub(crate) fn interruptible<T>(
+    work: impl AsyncFnOnce(CancellationToken) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let event_loop = event_loop::beside_main_thread()?;
+    let stopped = CancellationToken::new();
+    let interrupts = watch(stopped.clone(), || {})?;
+    let result = event_loop.block_on(work(stopped.clone()));
+    interrupts.work_ended();
+    event_loop.shutdown_background();
+    if stopped.is_cancelled() {
+        return Err(Failure::new(Exit::Interrupted, "interrupted"));
+    }
+    result
 }
 
 /// Watches for Ctrl-C: the first one calls `end`, then fires `stopped`. A thread of its own does that, which answers whatever the

@@ -2,12 +2,11 @@
 
 use std::ffi::OsString;
 use std::io::IsTerminal as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::Context as _;
 use pirn_settings::HostEnv;
 use pirn_terminal::{Table, Tty, columns};
-use pirn_tools::ToolsOptions;
 
 use crate::consent::Asking;
 use crate::failure::{Failure, Style};
@@ -93,16 +92,6 @@ impl Invocation {
             Stream::Terminal => columns().unwrap_or(COLUMNS_DEFAULT),
             Stream::Other => COLUMNS_DEFAULT,
         })
-    }
-
-    /// Options of the built-in tools that work in `cwd`.
-    pub(crate) fn tools_options(&self, cwd: &Path) -> ToolsOptions {
-        ToolsOptions {
-            environment: self.host.environment.clone(),
-            shell: self.host.shell.clone(),
-            home: self.host.home.clone(),
-            ..ToolsOptions::new(cwd, &self.host.temp_dir)
-        }
     }
 }
 

@@ -1,18 +1,24 @@
 //! `pirn tools`: the tools that scripts can call.
 
 use pirn_codemode::{ToolDeclaration, render_declarations};
-use pirn_tool::{Registry, Tool, search_tools, to_identifier, tool_identifiers};
-use pirn_tools::builtin_tools;
+use pirn_mcp::Waiting;
+use pirn_runtime::{BuiltinTools, Runtime, effect_names};
+use pirn_tool::{Tool, search_tools, to_identifier, tool_identifiers};
 use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
 
 use crate::arguments::ToolsArguments;
-use crate::consent::names;
 use crate::failure::{Exit, Failure};
-use crate::invocation::Invocation;
-use crate::mcp;
+use crate::interrupt::interruptible;
+use crate::invocation::{Invocation, Stream};
+use crate::mcp::{Configuration, TraceWhen, server_options, settle_and_tell};
 use crate::project::Project;
 use crate::standard;
-use pirn_terminal::on_one_line;
+use pirn_terminal::columns as terminal_columns;
+use pirn_terminal::{cut, on_one_line};
+
+/// Columns of a row where the output is not on a terminal.
+const COLUMNS_DEFAULT: usize = 120;
 
 /// A tool with its identifier.
 struct Row {
@@ -22,10 +28,6 @@ struct Row {
 
 /// Runs the command.
 pub(crate) fn run(arguments: &ToolsArguments, invocation: &Invocation) -> Result<Exit, Failure> {
-    let registry = Registry::new();
-    for tool in builtin_tools(invocation.tools_options(&invocation.host.cwd)) {
-        registry.register(tool);
-    }
     let project = Project::open(
         &invocation.host.cwd,
         arguments.mcp.file_kinds(),
@@ -35,10 +37,7 @@ pub(crate) fn run(arguments: &ToolsArguments, invocation: &Invocation) -> Result
     let configuration = arguments
         .mcp
         .configuration(&project, &invocation.host.cwd, invocation)?;
-    if let Some(configuration) = configuration {
-        mcp::fetch_tools(configuration, &registry, invocation)?;
-    }
-    let tools = registry.callable();
+    let tools = callable_tools(&project, configuration.as_ref(), invocation)?;
     let identifiers = tool_identifiers(tools.iter().map(|tool| tool.spec().name.as_str()));
     for (name, identifier) in collisions(&tools, &identifiers) {
         standard::note(&format!(
@@ -66,10 +65,37 @@ pub(crate) fn run(arguments: &ToolsArguments, invocation: &Invocation) -> Result
     } else if arguments.declarations {
         declarations(&rows)
     } else {
-        table(&rows, invocation)
+        table(&rows, invocation.stdout)
     };
     standard::write_out(&text)?;
     Ok(Exit::Success)
+}
+
+/// The built-in tools and those of all servers. What is not there is told.
+fn callable_tools(
+    project: &Project,
+    configuration: Option<&Configuration>,
+    invocation: &Invocation,
+) -> Result<Vec<Tool>, Failure> {
+    let display = invocation.display;
+    let fetch = async |stopped: CancellationToken| {
+        let mut builder = Runtime::builder(invocation.host.clone(), &invocation.host.cwd)
+            .settings(project.settings.clone())
+            .builtin_tools(BuiltinTools::Listed);
+        if let Some(configuration) = configuration {
+            let options = server_options(configuration, TraceWhen::Asked, None, invocation);
+            builder = builder.servers(options);
+        }
+        let runtime = builder.build()?;
+        if let (Some(servers), Some(configuration)) = (runtime.servers(), configuration) {
+            let problems: Vec<_> = configuration.errors().cloned().collect();
+            settle_and_tell(servers, &problems, Waiting::Visible, &stopped, display).await;
+        }
+        let tools = runtime.registry().callable();
+        runtime.shutdown().await;
+        Ok(tools)
+    };
+    interruptible(fetch)
 }
 
 /// Names that are not what scripts would take them for.
@@ -125,16 +151,29 @@ fn declarations(rows: &[Row]) -> String {
     format!("{}\n", render_declarations(&tools, &[]))
 }
 
-fn table(rows: &[Row], invocation: &Invocation) -> String {
-    let mut table = invocation.table();
-    for row in rows {
-        let spec = row.tool.spec();
-        let effects = match names(spec.effects) {
-            names if names.is_empty() => "-".to_owned(),
-            names => names,
-        };
-        let summary = spec.description.lines().next().unwrap_or_default();
-        table.row([spec.name.as_str(), &effects, summary]);
-    }
-    table.render()
+fn table(rows: &[Row], stdout: Stream) -> String {
+    let columns = match stdout {
+        Stream::Terminal => terminal_columns().unwrap_or(COLUMNS_DEFAULT),
+        Stream::Other => COLUMNS_DEFAULT,
+    };
+    let effects = |row: &Row| match effect_names(row.tool.spec().effects) {
+        names if names.is_empty() => "-".to_owned(),
+        names => names,
+    };
+    let width = |cell: &dyn Fn(&Row) -> usize| rows.iter().map(cell).max().unwrap_or_default();
+    let name_width = width(&|row| row.tool.spec().name.chars().count());
+    let effects_width = width(&|row| effects(row).chars().count());
+    rows.iter()
+        .map(|row| {
+            let spec = row.tool.spec();
+            let summary = on_one_line(spec.description.lines().next().unwrap_or_default());
+            let name = on_one_line(&spec.name);
+            let line = format!(
+                "{name:<name_width$}  {:<effects_width$}  {summary}",
+                effects(row)
+            );
+            cut(line.trim_end(), columns)
+        })
+        .flat_map(|line| [line, "\n".to_owned()])
+        .collect()
 }

@@ -28,7 +28,7 @@ use pirn_terminal::on_one_line;
 
 pub(crate) use arguments::{ConfigurationArguments, McpArguments};
 pub(crate) use configuration::{Configuration, overview};
-pub(crate) use servers::{Occasion, Servers, fetch_tools};
+pub(crate) use servers::{TraceWhen, server_options, settle_and_tell};
 
 /// Names less alike than this are not offered as what was meant.
 const LIKENESS_MIN: f64 = 0.7;

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::io;
-use std::sync::OnceLock;
 
 use pirn_sandbox::{NetworkAnswer, NetworkAsker, NetworkFuture};
 use tokio::sync::Mutex;
@@ -19,40 +18,33 @@ const ALLOWED_HOSTS: &str = "sandbox.allowedHosts";
 #[derive(Debug)]
 pub(crate) struct HostAsker {
     invocation: Invocation,
-    /// Where questions are announced, and who wants what they are about.
-    desk: OnceLock<(Questions, &'static str)>,
+    /// Where questions are announced, so that nothing else is shown meanwhile.
+    questions: Questions,
+    /// Who wants to reach hosts, as the start of a sentence.
+    who: &'static str,
     /// Hosts that were denied: whoever tries again is not worth another question. Held while a question is open.
     denied: Mutex<BTreeSet<(String, u16)>>,
 }
 
 impl HostAsker {
-    /// An asker that keeps answers in the settings of these invocation.
-    pub(super) fn new(invocation: Invocation) -> Self {
+    /// An asker that keeps answers in the settings of this user.
+    pub(crate) fn new(invocation: Invocation, questions: Questions, who: &'static str) -> Self {
         Self {
             invocation,
-            desk: OnceLock::new(),
+            questions,
+            who,
             denied: Mutex::default(),
         }
     }
 
-    /// From now on questions are announced there, as what `who` wants.
-    pub(super) fn announce_at(&self, desk: Questions, who: &'static str) {
-        // The first desk stays: there is one screen.
-        let _first = self.desk.set((desk, who));
-    }
-
     async fn asked(&self, host: &str, port: u16) -> NetworkAnswer {
-        let Some((desk, who)) = self.desk.get() else {
-            // Nobody could see the question.
-            return NetworkAnswer::Unanswered;
-        };
         let mut denied = self.denied.lock().await;
         let key = (host.to_owned(), port);
         if denied.contains(&key) {
             return NetworkAnswer::Deny;
         }
-        let open = desk.open().await;
-        let (who, host, invocation) = (*who, host.to_owned(), self.invocation.clone());
+        let open = self.questions.open().await;
+        let (who, host, invocation) = (self.who, host.to_owned(), self.invocation.clone());
         let answer = tokio::task::spawn_blocking(move || {
             let _open = open;
             ask(who, &host, port, &invocation)

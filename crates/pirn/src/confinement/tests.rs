@@ -1,6 +1,6 @@
-use pirn_sandbox::{Layer, Level, MissingLayer, NetworkMode, Profile, SandboxReport};
+use pirn_sandbox::{NetworkMode, Profile};
 
-use super::{ConfinementArguments, shortcoming, unreadable};
+use super::ConfinementArguments;
 use pirn_settings::SandboxSettings;
 
 fn flags(line: &str) -> Result<ConfinementArguments, clap::Error> {
@@ -71,60 +71,5 @@ fn flags_win_over_settings() {
         "--allow-host http://a/",
     ] {
         assert!(flags(line).is_err(), "{line}");
-    }
-}
-
-#[test]
-fn the_default_list_covers_a_folder_elsewhere() {
-    let home = std::path::PathBuf::from("/srv/pirn");
-    let listed = unreadable(&SandboxSettings::default(), Some(&home));
-    assert!(
-        listed
-            .iter()
-            .any(|entry| entry == "/srv/pirn/mcp-auth.json"),
-        "{listed:?}"
-    );
-    assert!(listed.iter().any(|entry| entry == "~/.ssh"), "{listed:?}");
-    let settings = SandboxSettings {
-        unreadable: vec!["~/x".to_owned()],
-        ..SandboxSettings::default()
-    };
-    assert_eq!(unreadable(&settings, Some(&home)), ["~/x"]);
-}
-
-#[test]
-fn what_is_missing_is_told_once() {
-    let missing = |layer| MissingLayer {
-        layer,
-        reason: "The kernel forbids it.".to_owned(),
-        remedy: Some("allow it".to_owned()),
-    };
-    let report = |level, layers: &[Layer]| SandboxReport {
-        profile: Profile::WorkspaceWrite,
-        network: "on",
-        level,
-        layers: Vec::new(),
-        missing: layers.iter().copied().map(missing).collect(),
-    };
-    let cases = [
-        (report(Some(Level::Min), &[]), None),
-        (report(Some(Level::Min), &[Layer::CgroupMemory]), None),
-        (
-            report(
-                Some(Level::Lite),
-                &[
-                    Layer::UserNamespace,
-                    Layer::CgroupMemory,
-                    Layer::PrivateRoot,
-                ],
-            ),
-            Some(
-                "commands are confined at the level lite, without user-namespace, private-root: The kernel forbids it; allow it; \
-                 `pirn doctor` tells more",
-            ),
-        ),
-    ];
-    for (report, expected) in cases {
-        assert_eq!(shortcoming(&report).as_deref(), expected);
     }
 }

@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
+use pirn_runtime::sandbox_policy;
 use pirn_sandbox::{Error, Level, Limits, Network, SandboxReport, levels_here};
 use serde_json::{Value, json};
 
 use super::Report;
-use crate::confinement::policy;
 use crate::event_loop;
 use crate::invocation::Invocation;
 use pirn_settings::SandboxSettings;
@@ -24,7 +24,7 @@ pub(super) fn levels(invocation: &Invocation) -> Report {
             "see the line about the temporary folder",
         );
     };
-    let mut policy = policy(&settings, Network::Off, folder.path(), invocation);
+    let mut policy = sandbox_policy(&settings, Network::Off, folder.path(), &invocation.host);
     policy.limits = Limits {
         memory_bytes: Some(MEMORY_BYTES),
         ..policy.limits

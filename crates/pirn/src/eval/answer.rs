@@ -4,11 +4,11 @@ use std::path::PathBuf;
 
 use pirn_codemode::OutputFolder;
 use pirn_eval::{Denial, EvalErrorKind, EvalFailure, EvalOutcome, EvalReport, KernelState};
+use pirn_runtime::Confinement;
 use serde_json::{Value, json};
 
 use super::arguments::EvalArguments;
 use super::images;
-use crate::confinement::Confinement;
 use crate::exec::{CallDisplay, Items, Screen, ScreenOptions};
 use crate::failure::{Exit, Failure};
 use crate::invocation::{Display, Invocation};
@@ -90,7 +90,7 @@ impl Answering {
     pub(super) fn conclude(
         &self,
         report: &EvalReport,
-        confinement: &Confinement,
+        confinement: Option<&Confinement>,
         screen: Screen,
     ) -> Result<Exit, Failure> {
         if self.form == Form::Stream
@@ -107,7 +107,8 @@ impl Answering {
                 standard::write_out(&format!("{}\n", self.to_json(report)?))?;
             }
         }
-        for note in notes(report).into_iter().chain(confinement.refused_hosts()) {
+        let refused_hosts = confinement.and_then(Confinement::refused_hosts);
+        for note in notes(report).into_iter().chain(refused_hosts) {
             standard::note(&note);
         }
         match report {

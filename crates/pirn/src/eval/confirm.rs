@@ -4,8 +4,9 @@ use std::io;
 
 use futures_util::future::BoxFuture;
 use pirn_eval::{Answer, Confirmer, Question};
+use pirn_runtime::effect_names;
 
-use crate::consent::{Asking, names};
+use crate::consent::Asking;
 use crate::exec::Questions;
 use crate::standard;
 use pirn_terminal::on_one_line;
@@ -109,7 +110,7 @@ fn introduction(question: &Question) -> String {
         } else {
             format!("{lines} lines, {} bytes,", question.code_bytes)
         },
-        names(question.effects),
+        effect_names(question.effects),
         short(&question.fingerprint),
         question.confinement,
     )

@@ -5,13 +5,14 @@ use pirn_codemode::{
     CallRecord, LaidOut, LayoutKind, LayoutOptions, OUTPUT_TOKENS_DEFAULT, OutputFolder,
     ScriptError, ScriptErrorKind, ScriptResult, SourceOptions, lay_out,
 };
+use pirn_runtime::Confinement;
 use pirn_tool::{ContentBlock, Registry};
 use pirn_vm::Output;
 
 use super::calls;
 use super::screen::{CallDisplay, Items, Screen, ScreenOptions};
 use crate::arguments::ExecArguments;
-use crate::confinement::Confinement;
+use crate::confinement;
 use crate::failure::{Exit, Failure};
 use crate::invocation::{Display, Invocation, Stream};
 use crate::standard;
@@ -98,7 +99,7 @@ impl Answering {
     pub(super) fn show(
         &self,
         result: &ScriptResult,
-        confinement: &Confinement,
+        confinement: Option<&Confinement>,
         screen: Screen,
     ) -> Result<(), Failure> {
         let stdout = screen.stdout();
@@ -131,7 +132,9 @@ impl Answering {
             }
             Form::Json => {
                 let mut answer = result.to_json();
-                answer["sandbox"] = confinement.to_json();
+                if let Some(confinement) = confinement {
+                    answer["sandbox"] = confinement::to_json(confinement);
+                }
                 standard::write_out(&format!("{answer}\n"))
             }
         }

@@ -1,69 +1,37 @@
-//! Which tools a script gets.
+//! Whether the tools that were named exist.
 
-use pirn_tool::{Registry, Tool, matches_pattern};
+use pirn_runtime::{Runtime, Servers, ToolFilter};
+use pirn_tool::{Tool, matches_pattern};
 
-use crate::arguments::ExecArguments;
 use crate::failure::Failure;
-use crate::mcp::Servers;
 
 /// Names less alike than this are not offered as what was meant.
 const LIKENESS_MIN: f64 = 0.7;
 /// Names that are offered at most.
 const SUGGESTIONS_MAX: usize = 3;
 
-/// The tools that the command line asks for.
-#[derive(Debug)]
-pub(super) struct Selection {
-    wanted: Vec<String>,
-    excluded: Vec<String>,
+/// Fails on names that no tool has; those of servers are not known yet.
+pub(super) fn check(filter: &ToolFilter, runtime: &Runtime) -> Result<(), Failure> {
+    let tools = runtime.registry().registered();
+    let servers = runtime.servers();
+    for (flag, names) in [
+        ("--tools", &filter.include),
+        ("--exclude-tools", &filter.exclude),
+    ] {
+        for name in names {
+            if !may_exist(name, &tools, servers) {
+                return Err(unknown(flag, name, &tools));
+            }
+        }
+    }
+    Ok(())
 }
 
-impl Selection {
-    /// What the command line says about tools. Fails on names that no tool has; those of servers are not known yet.
-    pub(super) fn new(
-        arguments: &ExecArguments,
-        builtin: &[Tool],
-        servers: Option<&Servers>,
-    ) -> Result<Self, Failure> {
-        for (flag, names) in [
-            ("--tools", &arguments.tools),
-            ("--exclude-tools", &arguments.exclude_tools),
-        ] {
-            for name in names {
-                let is_known = builtin
-                    .iter()
-                    .any(|tool| matches_pattern(name, &tool.spec().name))
-                    || servers.is_some_and(|servers| servers.may_have(name));
-                if !is_known {
-                    return Err(unknown(flag, name, builtin));
-                }
-            }
-        }
-        Ok(Self {
-            wanted: arguments.tools.clone(),
-            excluded: arguments.exclude_tools.clone(),
-        })
-    }
-
-    /// The registry with these tools only.
-    pub(super) fn apply(&self, registry: &Registry) -> Registry {
-        if self.wanted.is_empty() && self.excluded.is_empty() {
-            return registry.clone();
-        }
-        let is_in = |names: &[String], tool: &Tool| {
-            names
-                .iter()
-                .any(|name| matches_pattern(name, &tool.spec().name))
-        };
-        let selected = Registry::new();
-        for tool in registry.callable() {
-            let is_wanted = self.wanted.is_empty() || is_in(&self.wanted, &tool);
-            if is_wanted && !is_in(&self.excluded, &tool) {
-                selected.register(tool);
-            }
-        }
-        selected
-    }
+fn may_exist(name: &str, tools: &[Tool], servers: Option<&Servers>) -> bool {
+    tools
+        .iter()
+        .any(|tool| matches_pattern(name, &tool.spec().name))
+        || servers.is_some_and(|servers| servers.may_have(name))
 }
 
 fn unknown(flag: &str, name: &str, tools: &[Tool]) -> Failure {

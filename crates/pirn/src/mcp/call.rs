@@ -5,12 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pirn_mcp::{ServerStatus, Waiting};
-use pirn_tool::{CallContext, ContentBlock, Tool, ToolResult, Update};
+use pirn_runtime::{ClientOptions, Runtime, Servers, ToolFilter};
+use pirn_tool::{CallRequest, ContentBlock, FailureKind, Origin, RulePolicy, ToolResult, Update};
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
 use super::configuration::{Configuration, unknown_server};
-use super::servers::{self, Servers, place, problem_text, remedies};
+use super::servers::{self, place, problem_text, remedies};
 use super::{CallArguments, suggest};
 use crate::failure::{Exit, Failure};
 use crate::invocation::{Invocation, Stream};
@@ -29,10 +30,14 @@ pub(super) fn run(arguments: &CallArguments, invocation: &Invocation) -> Result<
     let values = read_arguments(arguments.arguments.as_deref())?;
     let configuration =
         Configuration::with_server(&arguments.server, &arguments.files, invocation)?;
-    let result = servers::with_servers(configuration, invocation, async |servers, stopped| {
-        let tool = find(servers, arguments, &stopped, invocation).await?;
-        call(&tool, values, arguments.timeout, stopped).await
-    })?;
+    let result = servers::with_servers(
+        &configuration,
+        invocation,
+        async |runtime, servers, stopped| {
+            let tool = find(servers, arguments, &stopped, invocation).await?;
+            call(runtime, tool, values, arguments.timeout, stopped).await
+        },
+    )?;
     show(&result, arguments, invocation)?;
     if result.is_error {
         return Err(Failure::new(
@@ -63,24 +68,24 @@ fn read_arguments(typed: Option<&str>) -> Result<Map<String, Value>, Failure> {
     })
 }
 
-/// The server's tool of that name, also one that is hidden: whoever types its name wants it.
+/// The registered name of the server's tool, also of one that is hidden: whoever types its name wants it.
 async fn find(
     servers: &Servers,
     arguments: &CallArguments,
     stopped: &CancellationToken,
     invocation: &Invocation,
-) -> Result<Tool, Failure> {
+) -> Result<String, Failure> {
     let waiting = Waiting::Server(&arguments.server);
-    servers.settle(waiting, stopped, invocation.display).await;
-    let Some(server) = servers.manager.server(&arguments.server) else {
+    servers::settle(servers, waiting, stopped, invocation.display).await;
+    let Some(server) = servers.manager().server(&arguments.server) else {
         return Err(unknown_server(&arguments.server, &[]));
     };
     let name = server
         .tools
         .iter()
         .find(|tool| tool.server == arguments.tool || tool.registry == arguments.tool);
-    match name.and_then(|name| servers.registry.get(&name.registry)) {
-        Some(tool) => Ok(tool),
+    match name {
+        Some(name) => Ok(name.registry.clone()),
         None => Err(no_tool(&server, &arguments.tool)),
     }
 }
@@ -132,29 +137,37 @@ pub(super) fn not_connected(server: &ServerStatus) -> Failure {
     hints.into_iter().fold(failure, Failure::hint)
 }
 
+/// Makes the call as every call is made. It needs no approval: the user typed it, arguments and all.
 async fn call(
-    tool: &Tool,
+    runtime: &Runtime,
+    tool: String,
     values: Map<String, Value>,
     timeout: Option<u64>,
     stopped: CancellationToken,
 ) -> Result<ToolResult, Failure> {
-    let mut context = CallContext::detached(CALL_ID).with_updates(Arc::new(|update: Update| {
+    let client = runtime.client(ClientOptions {
+        tools: ToolFilter {
+            reveal: vec![tool.clone()],
+            ..ToolFilter::default()
+        },
+        ..ClientOptions::new(RulePolicy::allow_all())
+    });
+    let mut request = CallRequest::new(CALL_ID, tool, Value::Object(values))
+        .origin(Origin::User)
+        .cancel(stopped);
+    request.timeout = timeout.map(Duration::from_secs);
+    request.updates = Some(Arc::new(|update: Update| {
         standard::note(&on_one_line(&update.text));
     }));
-    context.cancel = stopped;
-    let call = tool.handler().call(Value::Object(values), context);
-    let Some(seconds) = timeout else {
-        return Ok(call.await);
-    };
-    tokio::time::timeout(Duration::from_secs(seconds), call)
-        .await
-        .map_err(|_| {
-            Failure::new(
-                Exit::Failed,
-                format!("the call did not end within {seconds} s"),
-            )
-            .hint("--timeout gives it more time")
-        })
+    let outcome = client.call(request).await;
+    match (outcome.failure, timeout) {
+        (Some(FailureKind::Timeout), Some(seconds)) => Err(Failure::new(
+            Exit::Failed,
+            format!("the call did not end within {seconds} s"),
+        )
+        .hint("--timeout gives it more time")),
+        _ => Ok(outcome.result),
+    }
 }
 
 fn show(

@@ -2,9 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use pirn_mcp::{
-    ConfigFile, ConfigProblem, LoadedConfig, Scope, ServerEntry, Severity, TransportEntry,
-};
+use pirn_mcp::{ConfigFile, ConfigProblem, LoadedConfig, Scope, ServerEntry, Severity};
 
 use super::{ConfigurationArguments, FilesArguments, suggest};
 use crate::failure::Failure;
@@ -123,17 +121,6 @@ impl Configuration {
     /// Whether a server is to be connected, or something is to be told.
     pub(crate) fn matters(&self) -> bool {
         self.loaded.servers.iter().any(|entry| entry.enabled) || self.errors().next().is_some()
-    }
-
-    /// Whether a server is reached over the network.
-    pub(super) fn reaches_hosts(&self) -> bool {
-        self.loaded
-            .servers
-            .iter()
-            .any(|entry| match entry.transport {
-                TransportEntry::Http(_) => entry.enabled,
-                TransportEntry::Stdio(_) => false,
-            })
     }
 
     /// What costs an entry or a file.

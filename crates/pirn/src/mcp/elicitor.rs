@@ -4,7 +4,7 @@ mod form;
 mod format;
 
 use std::io;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use pirn_mcp::{ElicitationAnswer, ElicitationKind, ElicitationRequest, Elicitor};
@@ -28,25 +28,20 @@ const MESSAGE_COLUMNS: usize = 300;
 #[derive(Debug)]
 pub(crate) struct TerminalElicitor {
     browser: Browser,
-    desk: OnceLock<Questions>,
+    /// Where questions are announced, so that nothing else is shown meanwhile.
+    questions: Option<Questions>,
     /// Held while a question is open.
     turn: Arc<Mutex<()>>,
 }
 
 impl TerminalElicitor {
     /// An elicitor that opens pages in this browser.
-    pub(crate) fn new(browser: Browser) -> Self {
+    pub(crate) fn new(browser: Browser, questions: Option<Questions>) -> Self {
         Self {
             browser,
-            desk: OnceLock::new(),
+            questions,
             turn: Arc::default(),
         }
-    }
-
-    /// From now on questions are announced there, so that nothing else is shown meanwhile.
-    pub(crate) fn announce_at(&self, desk: Questions) {
-        // The first desk stays: there is one screen.
-        let _first = self.desk.set(desk);
     }
 }
 
@@ -56,7 +51,7 @@ impl Elicitor for TerminalElicitor {
         request: ElicitationRequest,
         cancel: CancellationToken,
     ) -> BoxFuture<'static, ElicitationAnswer> {
-        let (desk, turn) = (self.desk.get().cloned(), Arc::clone(&self.turn));
+        let (questions, turn) = (self.questions.clone(), Arc::clone(&self.turn));
         let browser = self.browser.clone();
         Box::pin(async move {
             let (answered, answer) = oneshot::channel();
@@ -65,8 +60,8 @@ impl Elicitor for TerminalElicitor {
             // is not taken for the answer to the next question.
             tokio::spawn(async move {
                 let _turn = turn.lock().await;
-                let _open = match &desk {
-                    Some(desk) => Some(desk.open().await),
+                let _open = match &questions {
+                    Some(questions) => Some(questions.open().await),
                     None => None,
                 };
                 if token.is_cancelled() {

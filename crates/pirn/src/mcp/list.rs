@@ -3,11 +3,12 @@
 use pirn_mcp::{
     ConfigProblem, McpExposure, Scope, ServerState, ServerStatus, Severity, ToolExposures, Waiting,
 };
+use pirn_runtime::is_missing;
 use serde_json::{Map, Value, json};
 
 use super::configuration::Configuration;
 use super::progress::tool_count;
-use super::servers::{self, is_missing, place, problem_text};
+use super::servers::{self, place, problem_text};
 use super::{ListArguments, no_servers};
 use crate::failure::{Exit, Failure};
 use crate::invocation::Invocation;
@@ -26,12 +27,11 @@ pub(super) fn run(arguments: &ListArguments, invocation: &Invocation) -> Result<
         return Ok(Exit::Success);
     };
     let problems = configuration.loaded.problems.clone();
-    let statuses = servers::with_servers(configuration, invocation, async |servers, stopped| {
-        servers
-            .settle(Waiting::All, &stopped, invocation.display)
-            .await;
-        Ok(servers.manager.servers())
-    })?;
+    let statuses =
+        servers::with_servers(&configuration, invocation, async |_, servers, stopped| {
+            servers::settle(servers, Waiting::All, &stopped, invocation.display).await;
+            Ok(servers.manager().servers())
+        })?;
     if arguments.json {
         standard::write_out(&as_json(&statuses, &problems))?;
     } else {

@@ -9,16 +9,18 @@ use pirn_mcp::{
     ErrorKind, Interaction, OAuth, OAuthServer, Revocation, ServerEntry, SignInOptions,
     SignInStart, SignInWay, Transport,
 };
+use pirn_runtime::{config_surroundings, sign_in_service};
 
 use super::browser::Browser;
 use super::configuration::Configuration;
-use super::servers::{self, config_surroundings, failure, http_client, interruptible};
+use super::servers::failure;
 use super::{LoginArguments, LogoutArguments};
 use crate::consent::Asking;
 use crate::failure::{Exit, Failure};
+use crate::interrupt::interruptible;
 use crate::invocation::Invocation;
 use crate::standard;
-use pirn_settings::Settings;
+use pirn_settings::SandboxSettings;
 use pirn_terminal::Tty;
 use pirn_terminal::on_one_line;
 
@@ -98,7 +100,7 @@ pub(super) fn sign_out(
 }
 
 fn oauth(invocation: &Invocation) -> Result<OAuth, Failure> {
-    servers::oauth(http_client()?, invocation).ok_or_else(|| {
+    sign_in_service(&invocation.host)?.ok_or_else(|| {
         Failure::usage("credentials cannot be kept: there is no home folder")
             .hint("set HOME or PIRN_HOME")
     })
@@ -110,8 +112,8 @@ async fn resolve(entry: &ServerEntry, invocation: &Invocation) -> Result<OAuthSe
         // Only programs are confined, and they need no sign-in.
         .resolve(&config_surroundings(
             &invocation.host.cwd,
-            &Settings::default(),
-            invocation,
+            &SandboxSettings::default(),
+            &invocation.host,
         ))
         .await
         .map_err(|error| failure(error, Some(&entry.origin)))?;

@@ -1,11 +1,12 @@
 //! `pirn mcp prompt`: the prompts of a server, and one of them filled in.
 
 use pirn_mcp::{CallOptions, Waiting};
+use pirn_runtime::Servers;
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::configuration::Configuration;
-use super::servers::{self, Servers, failure};
+use super::servers::{self, failure};
 use super::{PromptArguments, call, pair};
 use crate::failure::{Exit, Failure};
 use crate::invocation::{Invocation, Stream};
@@ -21,7 +22,7 @@ pub(super) fn run(arguments: &PromptArguments, invocation: &Invocation) -> Resul
     }
     let configuration =
         Configuration::with_server(&arguments.server, &arguments.files, invocation)?;
-    let text = servers::with_servers(configuration, invocation, async |servers, stopped| {
+    let text = servers::with_servers(&configuration, invocation, async |_, servers, stopped| {
         connect(servers, &arguments.server, &stopped, invocation).await?;
         let options = CallOptions {
             cancel: stopped,
@@ -46,8 +47,8 @@ async fn connect(
     invocation: &Invocation,
 ) -> Result<(), Failure> {
     let waiting = Waiting::Server(name);
-    servers.settle(waiting, stopped, invocation.display).await;
-    match servers.manager.server(name) {
+    servers::settle(servers, waiting, stopped, invocation.display).await;
+    match servers.manager().server(name) {
         Some(server) if server.state != pirn_mcp::ServerState::Connected => {
             Err(call::not_connected(&server))
         }
@@ -62,7 +63,7 @@ async fn list(
     invocation: &Invocation,
 ) -> Result<String, Failure> {
     let prompts = servers
-        .manager
+        .manager()
         .list_prompts(&arguments.server, options)
         .await
         .map_err(|error| failed(servers, &arguments.server, error))?;
@@ -100,7 +101,7 @@ async fn fill_in(
     options: CallOptions,
 ) -> Result<String, Failure> {
     let prompt = servers
-        .manager
+        .manager()
         .get_prompt(&arguments.server, name, values, options)
         .await
         .map_err(|error| {
@@ -140,6 +141,6 @@ fn block_text(block: &Value) -> String {
 }
 
 fn failed(servers: &Servers, name: &str, error: pirn_mcp::Error) -> Failure {
-    let origin = servers.manager.server(name).map(|server| server.origin);
+    let origin = servers.manager().server(name).map(|server| server.origin);
     failure(error, origin.as_ref())
 }

@@ -33,27 +33,31 @@ pub(super) fn run(arguments: &ToolsArguments, invocation: &Invocation) -> Result
         Some(name) => Waiting::Server(name),
         None => Waiting::All,
     };
-    servers::with_servers(configuration, invocation, async |servers, stopped| {
-        servers
-            .settle_and_tell(waiting, &stopped, invocation.display)
-            .await;
-        let mut statuses = servers.manager.servers();
-        statuses.retain(|server| waiting.includes(&server.name));
-        let text = if arguments.json {
-            as_json(&statuses, &servers.registry)
-        } else {
-            as_text(&statuses, &servers.registry, invocation)
-        };
-        standard::write_out(&text)?;
-        match servers.missing(waiting).len() {
-            0 => Ok(Exit::Success),
-            1 => Err(Failure::new(Exit::Failed, "1 server is not connected")),
-            count => Err(Failure::new(
-                Exit::Failed,
-                format!("{count} servers are not connected"),
-            )),
-        }
-    })
+    let problems: Vec<_> = configuration.errors().cloned().collect();
+    servers::with_servers(
+        &configuration,
+        invocation,
+        async |runtime, servers, stopped| {
+            let display = invocation.display;
+            servers::settle_and_tell(servers, &problems, waiting, &stopped, display).await;
+            let mut statuses = servers.manager().servers();
+            statuses.retain(|server| waiting.includes(&server.name));
+            let text = if arguments.json {
+                as_json(&statuses, runtime.registry())
+            } else {
+                as_text(&statuses, runtime.registry(), invocation)
+            };
+            standard::write_out(&text)?;
+            match servers.missing(waiting).len() {
+                0 => Ok(Exit::Success),
+                1 => Err(Failure::new(Exit::Failed, "1 server is not connected")),
+                count => Err(Failure::new(
+                    Exit::Failed,
+                    format!("{count} servers are not connected"),
+                )),
+            }
+        },
+    )
 }
 
 fn rows<'a>(

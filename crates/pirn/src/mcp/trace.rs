@@ -1,10 +1,10 @@
 //! `pirn mcp trace`: what went over the wire, for people.
 
 use pirn_mcp::{TraceDirection, TraceLine, read_trace};
+use pirn_runtime::trace_file;
 use serde_json::Value;
 
 use super::TraceArguments;
-use super::servers::trace_file;
 use crate::failure::{Exit, Failure};
 use crate::invocation::{Invocation, Stream};
 use crate::standard;
@@ -15,7 +15,7 @@ const MESSAGE_COLUMNS: usize = 2_000;
 
 /// Runs the command.
 pub(super) fn run(arguments: &TraceArguments, invocation: &Invocation) -> Result<Exit, Failure> {
-    let path = trace_file(&arguments.name, invocation).ok_or_else(|| {
+    let path = trace_file(&arguments.name, &invocation.host).ok_or_else(|| {
         Failure::usage("there is no home folder, so no trace").hint("set HOME or PIRN_HOME")
     })?;
     if arguments.path {

@@ -1,0 +1,233 @@
+//! Putting a runtime together.
+
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
+
+use pirn_codemode::EngineOptions;
+use pirn_sandbox::NetworkAsker;
+use pirn_settings::{HostEnv, Settings};
+use pirn_tool::{Hook, Registry, Tool, ToolResult};
+use pirn_tools::{ToolsOptions, builtin_tools};
+use tokio_util::sync::CancellationToken;
+
+use crate::confinement::{Confinement, Preparation};
+use crate::error::Error;
+use crate::evals::{EvalOptions, Evals, eval_sandbox};
+
+use crate::runtime::{Inner, Runtime};
+use crate::servers::{ServerOptions, Servers};
+
+/// Which of the built-in tools a runtime has.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum BuiltinTools {
+    /// `read`, `write`, `edit`, `bash`, `grep`, `find` and `ls`.
+    #[default]
+    All,
+    /// What they are called and take, to be listed: calling them fails, so that no confinement is needed.
+    Listed,
+    /// None of them, and then no confinement of commands either.
+    None,
+}
+
+/// Puts a [`Runtime`] together. Everything has a default: the built-in tools, confined as the default settings say, no servers
+/// and no evals.
+pub struct RuntimeBuilder {
+    env: HostEnv,
+    folder: PathBuf,
+    settings: Settings,
+    builtin: BuiltinTools,
+    preparation: Preparation,
+    tools: Vec<Tool>,
+    hooks: Vec<Arc<dyn Hook>>,
+    servers: Option<ServerOptions>,
+    evals: Option<EvalOptions>,
+    network_asker: Option<Arc<dyn NetworkAsker>>,
+    engine: EngineOptions,
+}
+
+impl std::fmt::Debug for RuntimeBuilder {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("RuntimeBuilder")
+            .field("folder", &self.folder)
+            .field("builtin", &self.builtin)
+            .field("tools", &self.tools.len())
+            .field("servers", &self.servers)
+            .finish_non_exhaustive()
+    }
+}
+
+impl RuntimeBuilder {
+    pub(crate) fn new(env: HostEnv, folder: PathBuf) -> Self {
+        Self {
+            env,
+            folder,
+            settings: Settings::default(),
+            builtin: BuiltinTools::default(),
+            preparation: Preparation::default(),
+            tools: Vec::new(),
+            hooks: Vec::new(),
+            servers: None,
+            evals: None,
+            network_asker: None,
+            engine: EngineOptions::default(),
+        }
+    }
+
+    /// Sets what is set: confinement, evals, limits.
+    #[must_use]
+    pub fn settings(mut self, settings: Settings) -> Self {
+        self.settings = settings;
+        self
+    }
+
+    /// Sets which of the built-in tools there are.
+    #[must_use]
+    pub fn builtin_tools(mut self, builtin: BuiltinTools) -> Self {
+        self.builtin = builtin;
+        self
+    }
+
+    /// Sets when the confinement of commands is prepared.
+    #[must_use]
+    pub fn confinement(mut self, preparation: Preparation) -> Self {
+        self.preparation = preparation;
+        self
+    }
+
+    /// Adds a tool of the embedding program's own.
+    #[must_use]
+    pub fn tool(mut self, tool: Tool) -> Self {
+        self.tools.push(tool);
+        self
+    }
+
+    /// Adds a hook for the calls of all clients; hooks run in the order they were added.
+    #[must_use]
+    pub fn hook(mut self, hook: Arc<dyn Hook>) -> Self {
+        self.hooks.push(hook);
+        self
+    }
+
+    /// Sets the MCP servers.
+    #[must_use]
+    pub fn servers(mut self, servers: ServerOptions) -> Self {
+        self.servers = Some(servers);
+        self
+    }
+
+    /// Makes evals possible.
+    #[must_use]
+    pub fn evals(mut self, evals: EvalOptions) -> Self {
+        self.evals = Some(evals);
+        self
+    }
+
+    /// Sets who decides about hosts that no rule of an allow-list names; without anyone they are refused.
+    #[must_use]
+    pub fn network_asker(mut self, asker: Arc<dyn NetworkAsker>) -> Self {
+        self.network_asker = Some(asker);
+        self
+    }
+
+    /// Sets how many scripts run at the same time, and how much memory each may have.
+    #[must_use]
+    pub fn engine(mut self, engine: EngineOptions) -> Self {
+        self.engine = engine;
+        self
+    }
+
+    /// Finishes the runtime. Must be called inside an event loop. Fails where the settings ask for a confinement that this
+    /// machine cannot give, and where something given cannot be used.
+    pub fn build(self) -> Result<Runtime, Error> {
+        let registry = Registry::new();
+        let asker = self.network_asker;
+        let confinement = match self.builtin {
+            BuiltinTools::All => Some(Arc::new(Confinement::prepare(
+                &self.settings.sandbox,
+                &self.folder,
+                &self.env,
+                self.preparation,
+                asker.clone(),
+            )?)),
+            BuiltinTools::Listed | BuiltinTools::None => None,
+        };
+        let sandbox = confinement.as_deref().and_then(Confinement::sandbox);
+        let tools_options = ToolsOptions {
+            environment: self.env.environment.clone(),
+            shell: self.env.shell.clone(),
+            home: self.env.home.clone(),
+            sandbox: sandbox.cloned(),
+            ..ToolsOptions::new(&self.folder, &self.env.temp_dir)
+        };
+        match self.builtin {
+            BuiltinTools::All => register_all(&registry, builtin_tools(tools_options)),
+            BuiltinTools::Listed => {
+                register_all(&registry, builtin_tools(tools_options).iter().map(listed));
+            }
+            BuiltinTools::None => {}
+        }
+        register_all(&registry, self.tools);
+        let servers = self
+            .servers
+            .map(|options| {
+                Servers::prepare(
+                    options,
+                    &registry,
+                    &self.folder,
+                    &self.settings.sandbox,
+                    &self.env,
+                )
+            })
+            .transpose()?;
+        let evals = match self.evals {
+            None => None,
+            Some(options) => {
+                let wanted = eval_sandbox(&self.settings);
+                let shared = confinement
+                    .clone()
+                    .filter(|_| wanted == self.settings.sandbox);
+                let confinement = match shared {
+                    Some(confinement) => confinement,
+                    None => Arc::new(Confinement::prepare(
+                        &wanted,
+                        &self.folder,
+                        &self.env,
+                        self.preparation,
+                        asker,
+                    )?),
+                };
+                Some(Evals::new(
+                    options,
+                    &self.settings,
+                    confinement,
+                    &self.folder,
+                    &self.env,
+                )?)
+            }
+        };
+        Ok(Runtime::from_parts(Inner {
+            registry,
+            hooks: self.hooks,
+            confinement,
+            servers,
+            evals,
+            engine_options: self.engine,
+            engine: OnceLock::new(),
+            lifetime: CancellationToken::new(),
+        }))
+    }
+}
+
+fn register_all(registry: &Registry, tools: impl IntoIterator<Item = Tool>) {
+    for tool in tools {
+        registry.register(tool);
+    }
+}
+
+/// A tool that can be looked at only.
+fn listed(tool: &Tool) -> Tool {
+    Tool::from_fn(tool.spec().clone(), |_, _| async {
+        ToolResult::error("This tool can only be listed here.")
+    })
+}

@@ -1,0 +1,307 @@
+//! The confinement of what commands start: from settings to a sandbox, and what there is to tell about it.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use pirn_mcp::ServerConfinement;
+use pirn_sandbox::{
+    ErrorKind as SandboxErrorKind, HostRule, Layer, Level, Limits, Network, NetworkAsker,
+    NetworkDecision, NetworkMode, NetworkOptions, NetworkProxy, NetworkRules, NetworkVerdict,
+    Profile, Readable, Sandbox, SandboxPolicy, SandboxReport, UNREADABLE_DEFAULT,
+};
+use pirn_settings::{HostEnv, ReadableMode, SandboxSettings, THE_DEFAULTS};
+
+use crate::error::{Error, ErrorKind};
+
+const BYTES_PER_MB: u64 = 1 << 20;
+/// Files of credentials in Pirn's folder, wherever that is.
+const CREDENTIALS: [&str; 2] = ["auth.json", "mcp-auth.json"];
+
+/// When a confinement is prepared.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Preparation {
+    /// At once.
+    AtStart,
+    /// When a command needs it, if the run is to go on without: preparing takes longer than most scripts.
+    #[default]
+    OnFirstUse,
+}
+
+/// The confinement of the commands of one runtime.
+#[derive(Debug)]
+pub struct Confinement {
+    /// What was asked for.
+    profile: Profile,
+    /// `None` with [`Profile::Off`], and where there is none to be had.
+    sandbox: Option<Sandbox>,
+    proxy: Option<NetworkProxy>,
+    /// Whether somebody decides about hosts that no rule names.
+    has_asker: bool,
+    /// Why there is none, though there should be.
+    refusal: Option<String>,
+}
+
+impl Confinement {
+    /// Prepares a confinement for work in `folder`. Where the machine can give none, commands run without, unless that is more
+    /// than the default asks for: then it fails.
+    pub(crate) fn prepare(
+        settings: &SandboxSettings,
+        folder: &Path,
+        env: &HostEnv,
+        preparation: Preparation,
+        asker: Option<Arc<dyn NetworkAsker>>,
+    ) -> Result<Self, Error> {
+        let profile = settings.profile;
+        let without = |refusal| Self {
+            profile,
+            sandbox: None,
+            proxy: None,
+            has_asker: false,
+            refusal,
+        };
+        if profile == Profile::Off {
+            return Ok(without(None));
+        }
+        let has_asker = asker.is_some() && settings.network == NetworkMode::AllowList;
+        let (network, proxy) = match settings.network {
+            NetworkMode::Off => (Network::Off, None),
+            NetworkMode::On => (Network::On, None),
+            NetworkMode::AllowList => {
+                let proxy = proxy(settings, asker)?;
+                (Network::AllowList(proxy.clone()), Some(proxy))
+            }
+        };
+        let policy = sandbox_policy(settings, network, folder, env);
+        let sandbox = match preparation {
+            // What the defaults ask for stops no run, so nobody has to know beforehand whether it can be had.
+            Preparation::OnFirstUse if is_default(settings) => Sandbox::on_demand(policy),
+            Preparation::OnFirstUse | Preparation::AtStart => match Sandbox::prepare(policy) {
+                Ok(sandbox) => sandbox,
+                Err(error) if is_default(settings) => {
+                    return Ok(without(Some(error.to_string())));
+                }
+                Err(error) => return Err(unavailable(&error)),
+            },
+        };
+        Ok(Self {
+            profile,
+            sandbox: Some(sandbox),
+            proxy,
+            has_asker,
+            refusal: None,
+        })
+    }
+
+    /// What was asked for.
+    pub fn profile(&self) -> Profile {
+        self.profile
+    }
+
+    /// The sandbox, where there is one.
+    pub fn sandbox(&self) -> Option<&Sandbox> {
+        self.sandbox.as_ref()
+    }
+
+    /// Why commands are not confined though they should be. Before the first use it is not known.
+    pub fn refusal(&self) -> Option<&str> {
+        self.refusal
+            .as_deref()
+            .or_else(|| self.sandbox.as_ref()?.refusal())
+    }
+
+    /// Decides about hosts for programs whose proxy is another process's: by the same rules, answers and questions as for
+    /// commands. `None` where nobody can be asked.
+    pub(crate) fn network_asker(&self) -> Option<Arc<dyn NetworkAsker>> {
+        let proxy = self.proxy.clone().filter(|_| self.has_asker)?;
+        Some(Arc::new(proxy))
+    }
+
+    /// What was decided about hosts so far; `None` without an allow-list.
+    pub fn network_decisions(&self) -> Option<Vec<NetworkDecision>> {
+        Some(self.proxy.as_ref()?.decisions_since(0))
+    }
+
+    /// What is weaker than the settings say, for people; `None` where nothing is. It prepares what is not prepared yet.
+    pub fn shortcoming(&self) -> Option<String> {
+        shortcoming(self.sandbox.as_ref()?.report())
+    }
+
+    /// That commands are not confined though they should be, for people.
+    pub fn warning(&self) -> Option<String> {
+        Some(format!(
+            "commands are not confined here: {}; `pirn doctor` tells more, and the setting sandbox.require forbids to run them",
+            self.refusal()?.trim_end_matches('.')
+        ))
+    }
+
+    /// Hosts that were refused, for people; `None` where none were.
+    pub fn refused_hosts(&self) -> Option<String> {
+        /// More would push everything else off the screen.
+        const SHOWN_MAX: usize = 8;
+        let mut refused: Vec<String> = self
+            .network_decisions()?
+            .into_iter()
+            .filter(|decision| decision.verdict == NetworkVerdict::Refused)
+            .map(|decision| format!("{}:{}", decision.host, decision.port))
+            .collect();
+        refused.sort_unstable();
+        refused.dedup();
+        if refused.is_empty() {
+            return None;
+        }
+        let count = refused.len();
+        refused.truncate(SHOWN_MAX);
+        let more = match count - refused.len() {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        Some(format!(
+            "hosts that commands could not reach: {}{more}; --allow-host or the setting sandbox.allowedHosts allows them",
+            refused.join(", ")
+        ))
+    }
+}
+
+/// Whether the settings ask for no more than what holds when nothing is set.
+fn is_default(settings: &SandboxSettings) -> bool {
+    let default = SandboxSettings::default();
+    settings.profile == default.profile
+        && settings.network == default.network
+        && settings.require.is_none()
+}
+
+/// What confinement lacks. Bounds on resources are told by `pirn doctor` alone: without them nothing is open.
+fn shortcoming(report: &SandboxReport) -> Option<String> {
+    let missing: Vec<&_> = report
+        .missing
+        .iter()
+        .filter(|missing| !is_bound(missing.layer))
+        .collect();
+    let first = missing.first()?;
+    let level = report.level.map_or("none", Level::as_str);
+    let names: Vec<&str> = missing
+        .iter()
+        .map(|missing| missing.layer.as_str())
+        .collect();
+    let remedy = first
+        .remedy
+        .as_ref()
+        .map(|remedy| format!("; {remedy}"))
+        .unwrap_or_default();
+    Some(format!(
+        "commands are confined at the level {level}, without {}: {}{remedy}; `pirn doctor` tells more",
+        names.join(", "),
+        first.reason.trim_end_matches('.')
+    ))
+}
+
+fn is_bound(layer: Layer) -> bool {
+    matches!(
+        layer,
+        Layer::CgroupMemory | Layer::CgroupProcesses | Layer::ResourceLimits
+    )
+}
+
+/// What the settings say, as a policy for work in `folder`. The network is given apart: an allow-list needs a proxy that somebody
+/// owns.
+pub fn sandbox_policy(
+    settings: &SandboxSettings,
+    network: Network,
+    folder: &Path,
+    env: &HostEnv,
+) -> SandboxPolicy {
+    let mut policy = SandboxPolicy::new(folder, &env.temp_dir);
+    policy.profile = settings.profile;
+    policy.network = network;
+    policy.write_roots.clone_from(&settings.write_roots);
+    policy.readable = match settings.readable {
+        ReadableMode::Everything => Readable::Everything,
+        ReadableMode::Listed => Readable::Only(settings.read_roots.clone()),
+    };
+    policy.unreadable = unreadable(settings, env.pirn_home.as_ref());
+    policy.home.clone_from(&env.home);
+    policy.limits = Limits {
+        memory_bytes: settings.memory_mb.map(|mb| mb.saturating_mul(BYTES_PER_MB)),
+        processes: Some(settings.processes),
+        ..Limits::default()
+    };
+    policy.require = settings.require;
+    policy
+}
+
+fn unreadable(settings: &SandboxSettings, pirn_home: Option<&PathBuf>) -> Vec<String> {
+    let mut patterns = Vec::new();
+    for entry in &settings.unreadable {
+        if entry == THE_DEFAULTS {
+            patterns.extend(UNREADABLE_DEFAULT.iter().map(ToString::to_string));
+            // It may be elsewhere than the default list says.
+            let own = pirn_home.into_iter().flat_map(|home| {
+                CREDENTIALS.map(|name| home.join(name).to_string_lossy().into_owned())
+            });
+            patterns.extend(own);
+        } else {
+            patterns.push(entry.clone());
+        }
+    }
+    patterns
+}
+
+/// What the settings say about servers that their entries confine.
+pub(crate) fn server_confinement(settings: &SandboxSettings, env: &HostEnv) -> ServerConfinement {
+    let policy = sandbox_policy(settings, Network::Off, Path::new("/"), env);
+    ServerConfinement {
+        unreadable: policy.unreadable,
+        // They were checked when they were read.
+        denied_hosts: settings
+            .denied_hosts
+            .iter()
+            .filter_map(|host| host.parse().ok())
+            .collect(),
+        private_networks: settings.private_networks,
+        temp_dir: policy.temp_dir,
+        limits: policy.limits,
+        require: policy.require,
+    }
+}
+
+/// The proxy of an allow-list.
+fn proxy(
+    settings: &SandboxSettings,
+    asker: Option<Arc<dyn NetworkAsker>>,
+) -> Result<NetworkProxy, Error> {
+    let options = NetworkOptions {
+        private_networks: settings.private_networks,
+        asker,
+        ..NetworkOptions::default()
+    };
+    Ok(NetworkProxy::new(network_rules(settings)?, options))
+}
+
+/// The rules of an allow-list.
+pub(crate) fn network_rules(settings: &SandboxSettings) -> Result<NetworkRules, Error> {
+    let rules = |hosts: &[String]| {
+        hosts
+            .iter()
+            .map(|host| host.parse::<HostRule>())
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(|error| Error::new(ErrorKind::Input, error.to_string()))
+    };
+    Ok(NetworkRules {
+        allow: rules(&settings.allowed_hosts)?,
+        deny: rules(&settings.denied_hosts)?,
+    })
+}
+
+/// A confinement that cannot be had.
+fn unavailable(error: &pirn_sandbox::Error) -> Error {
+    if error.kind() == SandboxErrorKind::Confinement {
+        Error::new(ErrorKind::Confinement, error.to_string()).hint(
+            "`pirn doctor` tells what is missing and why; the setting sandbox.require asks for this level",
+        )
+    } else {
+        Error::new(ErrorKind::Machine, error.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests;

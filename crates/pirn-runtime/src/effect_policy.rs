@@ -1,0 +1,125 @@
+//! A policy by effects: what is allowed without a question, what is denied, and what becomes of the rest.
+
+use pirn_tool::{Decision, Effects, Policy, PolicyInput};
+
+/// What becomes of a call with an effect that is neither allowed nor denied.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Otherwise {
+    /// A person is asked.
+    Ask,
+    /// It is denied, with these words.
+    Deny {
+        /// Why, as the end of a sentence.
+        because: String,
+        /// The flag or setting that allows effects, such as `--yes`, where there is one.
+        allowed_by: Option<String>,
+    },
+}
+
+impl Otherwise {
+    /// Denies it, because of this.
+    pub fn deny(because: impl Into<String>) -> Self {
+        Self::Deny {
+            because: because.into(),
+            allowed_by: None,
+        }
+    }
+}
+
+/// Decides by the effects of a tool. A call runs without a question only if all of its effects are allowed, and it is denied if
+/// any of them is.
+#[derive(Debug, Clone)]
+pub struct EffectPolicy {
+    allowed: Effects,
+    denied: Effects,
+    denied_by: String,
+    otherwise: Otherwise,
+}
+
+impl EffectPolicy {
+    /// Allows reading and `allowed`; a process can write and reach the network, so allowing it allows both.
+    pub fn new(allowed: Effects, otherwise: Otherwise) -> Self {
+        let implied = if allowed.contains(Effects::PROCESS) {
+            Effects::WRITE | Effects::NETWORK
+        } else {
+            Effects::NONE
+        };
+        Self {
+            allowed: allowed | Effects::READ | implied,
+            denied: Effects::NONE,
+            denied_by: String::new(),
+            otherwise,
+        }
+    }
+
+    /// Denies tools with any of these effects, whatever else is allowed; `by` names the flag or setting that says so.
+    #[must_use]
+    pub fn deny(mut self, denied: Effects, by: impl Into<String>) -> Self {
+        self.denied = denied;
+        self.denied_by = by.into();
+        self
+    }
+}
+
+impl Policy for EffectPolicy {
+    fn decide(&self, input: PolicyInput<'_>) -> Decision {
+        let effects = input.tool.effects;
+        let denied = only(effects, |effect| self.denied.contains(effect));
+        if denied != Effects::NONE {
+            return Decision::Deny {
+                reason: format!(
+                    "effect: {}; {} rules it out",
+                    effect_names(denied),
+                    self.denied_by
+                ),
+            };
+        }
+        let open = only(effects, |effect| !self.allowed.contains(effect));
+        if open == Effects::NONE {
+            return Decision::Allow;
+        }
+        let names = effect_names(open);
+        match &self.otherwise {
+            Otherwise::Ask => Decision::Ask {
+                reason: format!("effect: {names}; not allowed by the user"),
+            },
+            Otherwise::Deny {
+                because,
+                allowed_by,
+            } => Decision::Deny {
+                reason: match allowed_by {
+                    Some(flag) => format!(
+                        "effect: {names}; {because}, {flag}={} allows it",
+                        fewest_names(open)
+                    ),
+                    None => format!("effect: {names}; {because}"),
+                },
+            },
+        }
+    }
+}
+
+/// The effects for which `condition` holds.
+fn only(effects: Effects, condition: impl Fn(Effects) -> bool) -> Effects {
+    Effects::ALL
+        .into_iter()
+        .filter(|(effect, _)| effects.contains(*effect) && condition(*effect))
+        .fold(Effects::NONE, |sum, (effect, _)| sum | effect)
+}
+
+/// The names of effects for people, weakest first.
+pub fn effect_names(effects: Effects) -> String {
+    effects.names().collect::<Vec<_>>().join(", ")
+}
+
+/// The effects that allow all of these, in as few words as possible.
+fn fewest_names(effects: Effects) -> String {
+    let is_process = effects.contains(Effects::PROCESS);
+    let named = only(effects, |effect| {
+        !is_process || !(Effects::WRITE | Effects::NETWORK).contains(effect)
+    });
+    named.names().collect::<Vec<_>>().join(",")
+}
+
+#[cfg(test)]
+mod tests;

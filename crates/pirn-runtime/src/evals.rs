@@ -1,0 +1,209 @@
+//! Evals: from settings to a kernel, and one program run through a client's pipeline.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use pirn_eval::{
+    AdapterOptions, BrokerProgram, EvalArguments, EvalReport, EvalTool, Gates, Kernel,
+    KernelOptions, MemoryStateStore, PythonEngine, ScriptEngine, StateStore, Updates,
+    WorkerConfinement, WorkerNetwork, eval_adapters,
+};
+use pirn_sandbox::{Network, NetworkMode, Profile};
+use pirn_settings::{EvalEngine, HostEnv, SandboxSettings, Settings};
+use pirn_tool::{CallContext, Effects, Pipeline};
+
+use crate::confinement::{Confinement, network_rules, sandbox_policy};
+use crate::error::Error;
+
+/// The project's own Python, where it has one.
+const PROJECT_PYTHONS: [&str; 2] = [".venv/bin/python", "venv/bin/python"];
+
+/// What a runtime needs to run programs with the user's interpreters.
+#[derive(Clone)]
+pub struct EvalOptions {
+    /// Who becomes the broker: a program that calls [`pirn_eval::broker::run`].
+    pub broker: BrokerProgram,
+    /// Where the state between programs is kept.
+    pub state: Arc<dyn StateStore>,
+    /// Runs JavaScript where there is no node.
+    pub script_engine: Option<Arc<dyn ScriptEngine>>,
+}
+
+impl EvalOptions {
+    /// With a state that lasts as long as the runtime.
+    pub fn new(broker: BrokerProgram) -> Self {
+        Self {
+            broker,
+            state: Arc::new(MemoryStateStore::new()),
+            script_engine: None,
+        }
+    }
+}
+
+impl std::fmt::Debug for EvalOptions {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("EvalOptions")
+            .field("broker", &self.broker)
+            .finish_non_exhaustive()
+    }
+}
+
+/// One program to run.
+#[derive(Clone)]
+pub struct EvalRun {
+    /// What to run.
+    pub arguments: EvalArguments,
+    /// Tools with no other effects than these can be called.
+    pub admitted: Effects,
+    /// What the program passes before it starts.
+    pub gates: Gates,
+    /// Hears of what happens; it is never waited for.
+    pub updates: Option<Updates>,
+}
+
+impl std::fmt::Debug for EvalRun {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("EvalRun")
+            .field("arguments", &self.arguments)
+            .field("admitted", &self.admitted)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What the settings say about the confinement of programs: that of commands, with two differences. There always is one, and its
+/// network is a setting of its own.
+pub fn eval_sandbox(settings: &Settings) -> SandboxSettings {
+    let mut sandbox = settings.sandbox.clone();
+    sandbox.network = settings.eval.network;
+    if sandbox.profile == Profile::Off {
+        sandbox.profile = Profile::WorkspaceWrite;
+    }
+    sandbox
+}
+
+/// The kernel of a runtime, and how its programs are confined.
+#[derive(Debug)]
+pub(crate) struct Evals {
+    kernel: Kernel,
+    confinement: Arc<Confinement>,
+    folder: PathBuf,
+    env: HostEnv,
+}
+
+impl Evals {
+    /// Makes a kernel; its broker starts with the first program. `confinement` is that of programs.
+    pub(crate) fn new(
+        options: EvalOptions,
+        settings: &Settings,
+        confinement: Arc<Confinement>,
+        folder: &Path,
+        env: &HostEnv,
+    ) -> Result<Self, Error> {
+        let eval = &settings.eval;
+        let mut kernel = KernelOptions::new(
+            options.broker,
+            folder,
+            worker_confinement(&eval_sandbox(settings), folder, env)?,
+            options.state,
+        );
+        kernel.environment.clone_from(&env.environment);
+        kernel.python = match &eval.python {
+            Some(python) => Some(program(python, env)),
+            None => project_python(folder),
+        };
+        kernel.node = eval.node.as_deref().map(|node| program(node, env));
+        kernel.python_engine = match eval.engine {
+            EvalEngine::Fresh => PythonEngine::Fresh,
+            EvalEngine::Persistent => PythonEngine::Persistent,
+        };
+        kernel.script_engine = options.script_engine;
+        kernel.network_asker = confinement.network_asker();
+        Ok(Self {
+            kernel: Kernel::new(kernel),
+            confinement,
+            folder: folder.to_owned(),
+            env: env.clone(),
+        })
+    }
+
+    /// How programs are confined.
+    pub(crate) fn confinement(&self) -> &Confinement {
+        &self.confinement
+    }
+
+    /// Runs one program on behalf of the call that `context` belongs to.
+    pub(crate) async fn run(
+        &self,
+        pipeline: &Pipeline,
+        context: &CallContext,
+        run: EvalRun,
+    ) -> EvalReport {
+        let EvalRun {
+            arguments,
+            admitted,
+            gates,
+            updates,
+        } = run;
+        let sandbox = self.confinement.sandbox();
+        let tool = EvalTool {
+            admitted,
+            adapters: eval_adapters(AdapterOptions {
+                root: self.folder.clone(),
+                environment: self.env.environment.clone(),
+                sandbox: sandbox.cloned(),
+            }),
+            confinement: sandbox.map(|sandbox| sandbox.report().clone()),
+            ..EvalTool::new(Arc::new(self.kernel.clone()), gates)
+        };
+        tool.evaluate(pipeline, context, arguments, updates).await
+    }
+
+    /// Ends what runs, and the broker.
+    pub(crate) async fn close(&self) {
+        self.kernel.close().await;
+    }
+}
+
+/// The same confinement as that of commands, as data for the broker.
+fn worker_confinement(
+    settings: &SandboxSettings,
+    folder: &Path,
+    env: &HostEnv,
+) -> Result<WorkerConfinement, Error> {
+    let policy = sandbox_policy(settings, Network::Off, folder, env);
+    Ok(WorkerConfinement {
+        profile: policy.profile,
+        network: match settings.network {
+            NetworkMode::Off => WorkerNetwork::Off,
+            NetworkMode::On => WorkerNetwork::On,
+            NetworkMode::AllowList => WorkerNetwork::AllowList(network_rules(settings)?),
+        },
+        private_networks: settings.private_networks,
+        write_roots: policy.write_roots,
+        readable: policy.readable,
+        unreadable: policy.unreadable,
+        home: policy.home,
+        limits: policy.limits,
+        level: policy.level,
+        require: policy.require,
+        ..WorkerConfinement::new(policy.temp_dir)
+    })
+}
+
+/// The program that a setting names: a path, `~/…`, or a name on the `PATH`.
+fn program(named: &str, env: &HostEnv) -> PathBuf {
+    match (named.strip_prefix("~/"), &env.home) {
+        (Some(rest), Some(home)) => home.join(rest),
+        _ => PathBuf::from(named),
+    }
+}
+
+/// The Python of the project's virtual environment.
+fn project_python(folder: &Path) -> Option<PathBuf> {
+    PROJECT_PYTHONS
+        .iter()
+        .map(|python| folder.join(python))
+        .find(|python| python.is_file())
+}

@@ -1,0 +1,33 @@
+//! The one assembly of Pirn: what the agent, the gateway, the terminal and every command share.
+//!
+//! A [`Runtime`] is put together once for a project, by [`Runtime::builder`]: settings, tools, servers, hooks, and who is asked
+//! about hosts. It owns the registry, the confinement of commands, the MCP servers, the script engine and the kernel of evals,
+//! and ends them in order. Each front end is a [`Client`] of it, with a view of the tools, a policy and an approver of its own;
+//! through the client it makes calls, runs scripts and evaluates programs.
+//!
+//! This crate does not print, exit, or read the environment or the home folder: a [`HostEnv`] says all of it. It does not ask
+//! anybody, either; that is the embedding program's.
+
+mod builder;
+mod client;
+mod confinement;
+mod effect_policy;
+mod error;
+mod evals;
+mod runtime;
+mod servers;
+mod tool_filter;
+
+pub use builder::{BuiltinTools, RuntimeBuilder};
+pub use client::{Client, ClientOptions, ScriptRun};
+pub use confinement::{Confinement, Preparation, sandbox_policy};
+pub use effect_policy::{EffectPolicy, Otherwise, effect_names};
+pub use error::{Error, ErrorKind};
+pub use evals::{EvalOptions, EvalRun, eval_sandbox};
+pub use pirn_settings::HostEnv;
+pub use runtime::Runtime;
+pub use servers::{
+    LOGIN_COMMAND, ServerOptions, Servers, config_surroundings, is_missing, sign_in_service,
+    trace_file,
+};
+pub use tool_filter::ToolFilter;

@@ -1,0 +1,194 @@
+//! The MCP servers of a runtime: one manager for all clients, with sign-ins, logs and caches below Pirn's own folder.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use pirn_mcp::{
+    Clock, ConfigSurroundings, Elicitor, ManagerFolders, ManagerOptions, McpManager, OAuth,
+    OAuthOptions, RESOURCE_TOOL_NAMES, ServerEntry, ServerState, ServerStatus, SpillFolder,
+    Tracing, TransportEntry, Waiting,
+};
+use pirn_settings::{HostEnv, SandboxSettings};
+use pirn_tool::{Registry, matches_pattern, mcp_namespace};
+
+use crate::confinement::server_confinement;
+use crate::error::{Error, ErrorKind};
+
+/// How Pirn calls itself towards servers.
+const CLIENT_NAME: &str = "Pirn";
+/// How Pirn calls itself in HTTP.
+const USER_AGENT: &str = concat!("pirn/", env!("CARGO_PKG_VERSION"));
+/// What signs in; a server's name follows.
+pub const LOGIN_COMMAND: &str = "pirn mcp login";
+/// Credentials, in Pirn's folder.
+const AUTH_FILE: &str = "mcp-auth.json";
+/// Which protocol revision each server speaks, in Pirn's folder.
+const PROTOCOL_CACHE_FILE: &str = "mcp-eras.json";
+/// Logs of servers, in Pirn's folder.
+const LOG_FOLDER: &str = "logs/mcp";
+
+/// Which servers a runtime has, and who answers their questions.
+#[derive(Clone, Default)]
+pub struct ServerOptions {
+    /// The servers. None is started before it is needed.
+    pub entries: Vec<ServerEntry>,
+    /// Whether their traffic is written down.
+    pub tracing: Tracing,
+    /// Who answers their questions; `None` tells them that there is nobody.
+    pub elicitor: Option<Arc<dyn Elicitor>>,
+}
+
+impl std::fmt::Debug for ServerOptions {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("ServerOptions")
+            .field("entries", &self.entries.len())
+            .field("tracing", &self.tracing)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The MCP servers of a runtime. Dropping them ends them at once; the runtime's shutdown lets them close.
+#[derive(Debug)]
+pub struct Servers {
+    manager: McpManager,
+    oauth: Option<OAuth>,
+}
+
+impl Servers {
+    /// Makes the servers ready to be started, which waiting for them does; their tools appear in `registry` then. Must be
+    /// called inside an event loop.
+    pub(crate) fn prepare(
+        options: ServerOptions,
+        registry: &Registry,
+        folder: &Path,
+        sandbox: &SandboxSettings,
+        env: &HostEnv,
+    ) -> Result<Self, Error> {
+        let http = if reaches_hosts(&options.entries) {
+            http_client()?
+        } else {
+            local_client()?
+        };
+        let oauth = oauth(http.clone(), env);
+        let home = env.pirn_home.as_ref();
+        let manager = McpManager::new(ManagerOptions {
+            registry: registry.clone(),
+            surroundings: config_surroundings(folder, sandbox, env),
+            folders: ManagerFolders {
+                logs: home.map(|home| home.join(LOG_FOLDER)),
+                era_cache: home.map(|home| home.join(PROTOCOL_CACHE_FILE)),
+                spill: SpillFolder::new(&env.temp_dir),
+            },
+            client_name: CLIENT_NAME.to_owned(),
+            client_version: env!("CARGO_PKG_VERSION").to_owned(),
+            elicitor: options.elicitor,
+            oauth: oauth.clone(),
+            interaction: None,
+            http,
+            tracing: options.tracing,
+        });
+        // Nothing is started beforehand: a run needs only the servers it waits for.
+        manager.set_configuration(options.entries);
+        Ok(Self { manager, oauth })
+    }
+
+    /// Their life cycle.
+    pub fn manager(&self) -> &McpManager {
+        &self.manager
+    }
+
+    /// Whether a tool of one of the servers may match the pattern; which tools they have is not known before they are connected.
+    pub fn may_have(&self, pattern: &str) -> bool {
+        let fixed = pattern.split('*').next().unwrap_or_default();
+        RESOURCE_TOOL_NAMES
+            .iter()
+            .any(|name| matches_pattern(pattern, name))
+            || self.manager.servers().iter().any(|server| {
+                let prefix = format!("{}__", mcp_namespace(&server.name));
+                fixed.starts_with(&prefix) || (pattern.contains('*') && prefix.starts_with(fixed))
+            })
+    }
+
+    /// Those of the servers that are enabled but not connected.
+    pub fn missing(&self, waiting: Waiting<'_>) -> Vec<ServerStatus> {
+        let mut servers = self.manager.servers();
+        servers.retain(|server| waiting.includes(&server.name) && is_missing(server));
+        servers
+    }
+
+    /// Lets the servers close.
+    pub(crate) async fn shutdown(&self) {
+        self.manager.shutdown().await;
+        if let Some(oauth) = &self.oauth {
+            oauth.close().await;
+        }
+    }
+}
+
+/// Whether a server should be connected and is not.
+pub fn is_missing(server: &ServerStatus) -> bool {
+    match server.state {
+        ServerState::Connected | ServerState::Disabled => false,
+        ServerState::Connecting
+        | ServerState::Disconnected
+        | ServerState::NeedsAuth
+        | ServerState::Failed => true,
+    }
+}
+
+/// Whether a server is reached over the network.
+fn reaches_hosts(entries: &[ServerEntry]) -> bool {
+    entries.iter().any(|entry| match entry.transport {
+        TransportEntry::Http(_) => entry.enabled,
+        TransportEntry::Stdio(_) => false,
+    })
+}
+
+/// What entries are filled in from.
+pub fn config_surroundings(
+    folder: &Path,
+    sandbox: &SandboxSettings,
+    env: &HostEnv,
+) -> ConfigSurroundings {
+    ConfigSurroundings {
+        confinement: Some(server_confinement(sandbox, env)),
+        ..ConfigSurroundings::new(env.environment.clone(), env.home.clone(), folder.to_owned())
+    }
+}
+
+/// Signing in to servers, outside any runtime. `None` where there is no folder to keep credentials in.
+pub fn sign_in_service(env: &HostEnv) -> Result<Option<OAuth>, Error> {
+    Ok(oauth(http_client()?, env))
+}
+
+/// The trace of a server, in Pirn's folder.
+pub fn trace_file(server: &str, env: &HostEnv) -> Option<PathBuf> {
+    let home = env.pirn_home.as_ref()?;
+    Some(home.join(LOG_FOLDER).join(format!("{server}.trace.jsonl")))
+}
+
+/// The client of all requests.
+fn http_client() -> Result<reqwest::Client, Error> {
+    pirn_mcp::http_client(USER_AGENT).map_err(no_client)
+}
+
+/// The client of runs without hosts, which is made in no time.
+fn local_client() -> Result<reqwest::Client, Error> {
+    pirn_mcp::http_client_without_certificates(USER_AGENT).map_err(no_client)
+}
+
+fn no_client(error: Box<dyn std::error::Error + Send + Sync>) -> Error {
+    Error::new(ErrorKind::Machine, "the HTTP client cannot start").because(error)
+}
+
+fn oauth(http: reqwest::Client, env: &HostEnv) -> Option<OAuth> {
+    let home = env.pirn_home.as_ref()?;
+    Some(OAuth::new(OAuthOptions {
+        store: home.join(AUTH_FILE),
+        http,
+        client_name: CLIENT_NAME.to_owned(),
+        login_command: LOGIN_COMMAND.to_owned(),
+        clock: Clock::system(),
+    }))
+}

@@ -1,0 +1,3 @@
+//! The runtime as its embedders use it.
+
+mod embedding;
