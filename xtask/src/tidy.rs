@@ -3,6 +3,7 @@
 //! A rule reads the [`Repository`] and returns its findings. All rules run, so that one run shows
 //! everything there is to repair.
 
+mod assembly;
 mod dependencies;
 mod documents;
 mod files;
@@ -63,6 +64,7 @@ const RULES: &[(&str, Rule)] = &[
     ("module files", files::modules),
     ("test code", sources::test_code),
     ("library purity", sources::library_purity),
+    ("assembly", assembly::assembly),
     ("forbidden text", sources::forbidden_text),
     ("architecture", documents::architecture),
     ("changelog", documents::changelog),
