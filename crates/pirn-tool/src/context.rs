@@ -2,16 +2,19 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::Instant;
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
+use crate::approval::Approved;
+use crate::clock::{Deadline, WaitClock};
 use crate::pipeline::{CallOutcome, Nesting, Pipeline};
 use crate::receipt::NestedCalls;
 
 /// Who made a call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub enum Origin {
     /// The model, directly.
     Model,
@@ -21,6 +24,18 @@ pub enum Origin {
     User,
     /// An extension or an embedding program.
     Extension,
+}
+
+impl Origin {
+    /// The name in records.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Model => "model",
+            Self::Nested => "nested",
+            Self::User => "user",
+            Self::Extension => "extension",
+        }
+    }
 }
 
 /// A report of a call that is still running. Each replaces the one before it.
@@ -48,8 +63,11 @@ pub struct CallContext {
     pub cancel: CancellationToken,
     /// Fires when the outermost owner (script, turn or process) ends: processes left in the background die then.
     pub lifetime: CancellationToken,
-    /// When the call will be cancelled by itself.
-    pub deadline: Option<Instant>,
+    /// After which waiting time the call is cancelled; it stands still while a person is asked.
+    pub deadline: Option<Deadline>,
+    /// How the call was approved, where the policy wanted a person's word. Whoever would ask about the same thing again within
+    /// the call goes by this answer.
+    pub approved: Option<Approved>,
     pub(crate) updates: Option<UpdateSink>,
     pub(crate) pipeline: Option<Pipeline>,
     pub(crate) nesting: Nesting,
@@ -65,6 +83,7 @@ impl CallContext {
             cancel: CancellationToken::new(),
             lifetime: CancellationToken::new(),
             deadline: None,
+            approved: None,
             updates: None,
             pipeline: None,
             nesting: Nesting::default(),
@@ -99,6 +118,12 @@ impl CallContext {
     /// that go on after the call has ended.
     pub fn nested_calls(&self) -> Option<NestedCalls> {
         self.nesting.receipts()
+    }
+
+    /// The clock of the call's waiting time. It stands still while every call that was made inside this one asks a person, or
+    /// while this one says that it does. Clones of the context share it.
+    pub fn clock(&self) -> &WaitClock {
+        &self.nesting.clock
     }
 
     /// Calls another tool as a nested call of this one.

@@ -33,6 +33,8 @@
 //! # }
 //! ```
 
+mod approval;
+mod clock;
 mod content;
 mod context;
 mod depth;
@@ -49,6 +51,14 @@ mod schema;
 mod search;
 mod tool;
 
+pub use approval::{
+    Absence, Answer, AnswerError, ApprovalQueue, ApprovalQueueBuilder, ApprovalRequest, Approved,
+    ApprovedBy, Asking, Choice, CommandConfinement, Covers, Form, FrontEnd, Grant, GrantStore,
+    GrantStoreError, MemoryGrants, Offer, OpenQuestions, ProgramSubject, QUESTIONS_SHOWN_MAX,
+    QUESTIONS_WAITING_MAX, Reply, RestoreError, SAVED_APPROVALS_VERSION, SavedApprovals,
+    SavedQuestion, Scope, Subject, Suspension, Target, ToolSubject, value_hash,
+};
+pub use clock::{AskingGuard, Deadline, WaitClock};
 pub use content::{ContentBlock, ToolResult, Usage};
 pub use context::{CallContext, Origin, Update, UpdateSink};
 pub use event::{CallEvent, EventSink};

@@ -1,4 +1,4 @@
-//! The one road every call takes, whoever makes it.
+//! The steps that every call takes, whoever makes it.
 //!
 //! 1. **Start.** The call gets its id (`<parent>/<n>` when nested), a receipt when nested, and [`CallEvent::Started`].
 //!    Arguments that are nested too deep to be handled safely end the call here.
@@ -18,13 +18,13 @@
 //! Every failure, a panic of a tool, hook, policy or approver included, is a result with the error flag.
 
 use std::fmt;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
+use crate::clock::{OpenCall, WaitClock};
 use crate::content::Usage;
 use crate::context::{CallContext, Origin};
 use crate::event::{CallEvent, EventSink};
@@ -37,7 +37,7 @@ mod end;
 mod execute;
 mod panic;
 mod request;
-mod road;
+mod steps;
 
 pub use request::{CallOutcome, CallRequest, FailureKind};
 
@@ -171,8 +171,8 @@ impl CallFamily {
 #[derive(Clone, Default)]
 pub(crate) struct Nesting {
     family: CallFamily,
-    /// Numbers the nested calls of one caller, from 1.
-    next: Arc<AtomicU64>,
+    /// Counts the calls made inside this one and stands still while they ask.
+    pub(crate) clock: WaitClock,
     /// Levels above this call.
     depth: usize,
     /// The queue in which sequential calls made inside this one wait; the registry's while no caller is sequential.
@@ -183,10 +183,10 @@ pub(crate) struct Nesting {
 
 impl Nesting {
     /// The state of a call made inside the one that this belongs to.
-    fn nested(&self) -> Self {
+    fn nested(&self, clock: &WaitClock) -> Self {
         Self {
             family: self.family.clone(),
-            next: Arc::default(),
+            clock: clock.clone(),
             depth: self.depth + 1,
             turns: self.turns.clone(),
             caller_cancel: None,
@@ -236,9 +236,13 @@ impl Pipeline {
 
     /// Makes one call. Never fails and never panics: every failure is an error result.
     pub async fn call(&self, request: CallRequest) -> CallOutcome {
-        let nesting = Nesting::default();
+        let open = OpenCall::root();
+        let nesting = Nesting {
+            clock: open.clock.clone(),
+            ..Nesting::default()
+        };
         let family = nesting.family.clone();
-        let mut outcome = Box::pin(self.run(request, None, nesting)).await;
+        let mut outcome = Box::pin(self.run(request, None, nesting, open)).await;
         outcome.nested_calls = family.receipts.snapshot();
         let nested_usage = family.usage();
         if nested_usage != Usage::default() {
@@ -255,12 +259,7 @@ impl Pipeline {
         arguments: Value,
     ) -> CallOutcome {
         let request = Self::nested_request(parent, name, arguments, parent.cancel.clone());
-        Box::pin(self.run(
-            request,
-            Some(parent.call_id.clone()),
-            parent.nesting.nested(),
-        ))
-        .await
+        self.nest(parent, request, None).await
     }
 
     /// Like [`Pipeline::call_nested`], with a token of the caller's that stops only this call. The caller's own token stops it
@@ -273,11 +272,8 @@ impl Pipeline {
         cancel: CancellationToken,
     ) -> CallOutcome {
         let request = Self::nested_request(parent, name, arguments, cancel);
-        let nesting = Nesting {
-            caller_cancel: Some(parent.cancel.clone()),
-            ..parent.nesting.nested()
-        };
-        Box::pin(self.run(request, Some(parent.call_id.clone()), nesting)).await
+        self.nest(parent, request, Some(parent.cancel.clone()))
+            .await
     }
 
     /// Like [`Pipeline::call_nested_with`], for a caller that numbers its calls itself: the id is `<parent>/<number>`. Later
@@ -290,13 +286,24 @@ impl Pipeline {
         arguments: Value,
         cancel: CancellationToken,
     ) -> CallOutcome {
-        parent.nesting.next.fetch_max(number, Ordering::Relaxed);
+        parent.nesting.clock.number_after(number);
         let request = Self::numbered_request(parent, number, name, arguments, cancel);
+        self.nest(parent, request, Some(parent.cancel.clone()))
+            .await
+    }
+
+    async fn nest(
+        &self,
+        parent: &CallContext,
+        request: CallRequest,
+        caller_cancel: Option<CancellationToken>,
+    ) -> CallOutcome {
+        let open = parent.nesting.clock.open();
         let nesting = Nesting {
-            caller_cancel: Some(parent.cancel.clone()),
-            ..parent.nesting.nested()
+            caller_cancel,
+            ..parent.nesting.nested(&open.clock)
         };
-        Box::pin(self.run(request, Some(parent.call_id.clone()), nesting)).await
+        Box::pin(self.run(request, Some(parent.call_id.clone()), nesting, open)).await
     }
 
     fn nested_request(
@@ -305,7 +312,7 @@ impl Pipeline {
         arguments: Value,
         cancel: CancellationToken,
     ) -> CallRequest {
-        let number = parent.nesting.next.fetch_add(1, Ordering::Relaxed) + 1;
+        let number = parent.nesting.clock.next_number();
         Self::numbered_request(parent, number, name, arguments, cancel)
     }
 

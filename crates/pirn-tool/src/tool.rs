@@ -7,6 +7,7 @@ use futures_util::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use crate::approval::value_hash;
 use crate::content::ToolResult;
 use crate::context::CallContext;
 
@@ -143,6 +144,21 @@ impl ToolSpec {
         }
     }
 
+    /// A hash of everything the tool says of itself to models and policies. A grant is bound to it: a tool that changed is asked
+    /// about again.
+    pub fn definition_hash(&self) -> String {
+        let effects: Vec<_> = self.effects.names().collect();
+        value_hash(&json!({
+            "name": self.name,
+            "description": self.description,
+            "namespace": self.namespace.as_deref().map(|namespace| &namespace.name),
+            "input": self.input_schema,
+            "output": self.output_schema,
+            "annotations": self.annotations,
+            "effects": effects,
+        }))
+    }
+
     /// Sets the input schema.
     #[must_use]
     pub fn input_schema(mut self, schema: Value) -> Self {
@@ -261,8 +277,10 @@ pub enum Concurrency {
     Sequential,
 }
 
-/// What a call can do to the world; a set.
-#[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
+/// What a call can do to the world; a set. As JSON it is the list of the effects' names; an unknown name is refused, since a set
+/// that lost an effect would allow more than was meant.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(into = "Vec<String>", try_from = "Vec<String>")]
 pub struct Effects(u8);
 
 impl Effects {
@@ -318,6 +336,24 @@ impl Effects {
             .into_iter()
             .find(|(_, known)| *known == name)
             .map(|(effect, _)| effect)
+    }
+}
+
+impl From<Effects> for Vec<String> {
+    fn from(effects: Effects) -> Self {
+        effects.names().map(str::to_owned).collect()
+    }
+}
+
+impl TryFrom<Vec<String>> for Effects {
+    type Error = String;
+
+    fn try_from(names: Vec<String>) -> Result<Self, String> {
+        names.iter().try_fold(Self::NONE, |sum, name| {
+            Self::from_name(name)
+                .map(|effect| sum | effect)
+                .ok_or_else(|| format!("`{name}` is no effect"))
+        })
     }
 }
 

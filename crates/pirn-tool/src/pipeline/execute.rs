@@ -3,7 +3,6 @@
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -12,6 +11,7 @@ use super::Pipeline;
 use super::end::{End, Refusal};
 use super::panic::{guarded, guarded_future};
 use super::request::FailureKind;
+use crate::clock::{Deadline, OpenCall};
 use crate::content::ToolResult;
 use crate::context::{CallContext, Update, UpdateSink};
 use crate::event::CallEvent;
@@ -28,7 +28,7 @@ pub(super) struct Run<'a> {
     pub(super) stop: Stop,
     /// Set when the tool's own code begins.
     pub(super) has_begun: &'a AtomicBool,
-    pub(super) timeout: Option<Duration>,
+    pub(super) open: &'a OpenCall,
     pub(super) updates: Option<UpdateSink>,
 }
 
@@ -84,10 +84,11 @@ impl Pipeline {
             mut context,
             stop,
             has_begun,
-            timeout,
+            open,
             updates,
         } = run;
-        let deadline = context.deadline;
+        let deadline = context.deadline.clone();
+        let deadline = deadline.as_ref();
         let turns = entry.is_sequential().then(|| {
             // Sequential calls inside this one get a queue of their own: they would wait for this one in the outer queue.
             let inner = Arc::default();
@@ -98,7 +99,7 @@ impl Pipeline {
                 .unwrap_or_else(|| self.inner.registry.turns())
         });
         let _turn = match &turns {
-            Some(turns) => Some(wait_for_turn(turns, &stop, deadline, timeout).await?),
+            Some(turns) => Some(wait_for_turn(turns, &stop, deadline, open).await?),
             None => None,
         };
         let is_open = Arc::new(AtomicBool::new(true));
@@ -116,7 +117,7 @@ impl Pipeline {
             () = stop.stopped() => (self.wind_down(call).await, Some(Refusal::aborted())),
             () = expiry(deadline) => {
                 stop.own.cancel();
-                let timed_out = Refusal::new(FailureKind::Timeout, timed_out(timeout));
+                let timed_out = Refusal::new(FailureKind::Timeout, timed_out(deadline));
                 (self.wind_down(call).await, Some(timed_out))
             }
         };
@@ -196,30 +197,31 @@ fn ended(name: &str, finished: Option<Finished>, stopped_by: Option<Refusal>) ->
 async fn wait_for_turn<'a>(
     turns: &'a tokio::sync::Mutex<()>,
     stop: &Stop,
-    deadline: Option<Instant>,
-    timeout: Option<Duration>,
+    deadline: Option<&Deadline>,
+    open: &OpenCall,
 ) -> Result<tokio::sync::MutexGuard<'a, ()>, Refusal> {
+    let _waiting = open.wait_for_turn();
     tokio::select! {
         biased;
         () = stop.stopped() => Err(Refusal::aborted()),
         turn = turns.lock() => Ok(turn),
         () = expiry(deadline) => {
-            let message = format!("{} while it waited for its turn; it was not started", timed_out(timeout));
+            let message = format!("{} while it waited for its turn; it was not started", timed_out(deadline));
             Err(Refusal::new(FailureKind::Timeout, message))
         }
     }
 }
 
-fn timed_out(timeout: Option<Duration>) -> String {
+fn timed_out(deadline: Option<&Deadline>) -> String {
     format!(
         "Operation timed out after {:?}",
-        timeout.unwrap_or_default()
+        deadline.map(Deadline::limit).unwrap_or_default()
     )
 }
 
-async fn expiry(deadline: Option<Instant>) {
+async fn expiry(deadline: Option<&Deadline>) {
     match deadline {
-        Some(at) => tokio::time::sleep_until(at.into()).await,
+        Some(deadline) => deadline.over().await,
         None => std::future::pending().await,
     }
 }

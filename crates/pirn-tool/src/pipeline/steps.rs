@@ -1,10 +1,10 @@
-//! The steps of the road, from the start of a call to its end.
+//! The steps of a call, from its start to its end.
 
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::task::Poll;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -13,6 +13,7 @@ use super::execute::{Run, Stop};
 use super::panic::{guarded, guarded_future};
 use super::request::{CallOutcome, CallRequest, FailureKind, not_found};
 use super::{NESTING_DEPTH_MAX, Nesting, Pipeline};
+use crate::clock::OpenCall;
 use crate::content::ToolResult;
 use crate::context::CallContext;
 use crate::depth::{JSON_DEPTH_MAX, count_values, dismantle};
@@ -29,6 +30,7 @@ impl Pipeline {
         mut request: CallRequest,
         parent_call_id: Option<String>,
         nesting: Nesting,
+        open: OpenCall,
     ) -> CallOutcome {
         let is_too_deep = count_values(&request.arguments).is_none();
         if is_too_deep {
@@ -48,7 +50,7 @@ impl Pipeline {
             );
             Refusal::new(FailureKind::InvalidArguments, message).into()
         } else {
-            self.run_checked(call, request, nesting, &record.has_begun)
+            self.run_checked(call, request, nesting, (&open, &record.has_begun))
                 .await
                 .unwrap_or_else(End::from)
         };
@@ -61,7 +63,7 @@ impl Pipeline {
         call: HookCall<'_>,
         request: CallRequest,
         nesting: Nesting,
-        has_begun: &AtomicBool,
+        (open, has_begun): (&OpenCall, &AtomicBool),
     ) -> Result<End, Refusal> {
         let stop = Stop {
             caller: nesting.caller_cancel.clone(),
@@ -99,9 +101,8 @@ impl Pipeline {
             origin: request.origin,
             cancel: stop.own.clone(),
             lifetime: request.lifetime,
-            deadline: request
-                .timeout
-                .and_then(|timeout| Instant::now().checked_add(timeout)),
+            deadline: request.timeout.map(|limit| open.clock.deadline(limit)),
+            approved: None,
             updates: None,
             pipeline: Some(self.clone()),
             nesting,
@@ -112,7 +113,7 @@ impl Pipeline {
             context,
             stop,
             has_begun,
-            timeout: request.timeout,
+            open,
             updates: request.updates,
         };
         self.execute(run).await
