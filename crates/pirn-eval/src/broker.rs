@@ -9,17 +9,17 @@ mod asker;
 #[cfg(unix)]
 mod event;
 #[cfg(unix)]
-mod outlet;
+mod line_writer;
 #[cfg(unix)]
 mod output;
-#[cfg(unix)]
-mod plant;
 #[cfg(unix)]
 mod pool;
 #[cfg(unix)]
 mod service;
 #[cfg(unix)]
-mod wires;
+mod worker_factory;
+#[cfg(unix)]
+mod worker_pipes;
 #[cfg(target_os = "linux")]
 mod zygote;
 #[cfg(all(unix, not(target_os = "linux")))]

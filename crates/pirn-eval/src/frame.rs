@@ -3,18 +3,18 @@
 //! A worker's frames and the host's answers keep their text on the way through the broker, which only looks at their shape.
 //! What host and broker say to each other begins with [`ORIGIN_MARK`], which no frame of a worker can.
 
+mod broker_protocol;
 mod line;
 mod shape;
-mod wire;
 
+pub(crate) use broker_protocol::{
+    Cause, Ended, EngineName, Order, Report, Setup, StopHow, Stream, WireConfinement, WireText,
+    encode_order, encode_report,
+};
 pub(crate) use line::LineReader;
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) use line::LineTooLong;
 pub(crate) use shape::{WorkerError, WorkerFrame, parse_worker_frame};
-pub(crate) use wire::{
-    Cause, Ended, EngineName, Order, Report, Setup, StopHow, Stream, WireConfinement, WireText,
-    encode_order, encode_report,
-};
 
 use serde::Serialize;
 use serde_json::Value;

@@ -1,14 +1,14 @@
 //! The kernel: queues of evals, their generations, and the life of brokers.
 
+mod broker_connection;
 mod calls;
 mod effects;
 #[cfg(any(test, feature = "fuzzing"))]
 mod fuzzing;
 mod judge;
-mod lane;
-mod link;
-mod progress;
+mod protocol;
 mod questions;
+mod queue;
 mod registry;
 mod report;
 mod run;
@@ -23,8 +23,8 @@ use tokio_util::sync::CancellationToken;
 #[cfg(any(test, feature = "fuzzing"))]
 pub use self::fuzzing::fuzz_worker;
 use self::judge::refused;
-use self::lane::{Command, Job, Lane};
-use self::registry::Registry;
+use self::queue::{Command, Job, LanguageQueue};
+use self::registry::EvalRegistry;
 use crate::limits::CODE_BYTES_MAX;
 use crate::options::{KernelOptions, PythonEngine};
 use crate::outcome::{EvalErrorKind, EvalOutcome};
@@ -39,19 +39,19 @@ pub struct Kernel {
 
 struct Inner {
     options: Arc<KernelOptions>,
-    registry: Arc<Registry>,
+    registry: Arc<EvalRegistry>,
     /// Started at first use, since that needs a runtime.
-    lanes: Mutex<Lanes>,
+    queues: Mutex<Queues>,
 }
 
 #[derive(Default)]
-struct Lanes {
-    python: Option<Lane>,
-    javascript: Option<Lane>,
+struct Queues {
+    python: Option<LanguageQueue>,
+    javascript: Option<LanguageQueue>,
 }
 
-impl Lanes {
-    fn slot(&mut self, language: Language) -> &mut Option<Lane> {
+impl Queues {
+    fn slot(&mut self, language: Language) -> &mut Option<LanguageQueue> {
         match language {
             Language::Python => &mut self.python,
             Language::JavaScript => &mut self.javascript,
@@ -90,7 +90,7 @@ impl Kernel {
             inner: Arc::new(Inner {
                 options: Arc::new(options),
                 registry: Arc::default(),
-                lanes: Mutex::default(),
+                queues: Mutex::default(),
             }),
         }
     }
@@ -124,7 +124,7 @@ impl Kernel {
             abandoned,
             reply,
         });
-        let commands = self.lane(language).commands;
+        let commands = self.queue(language).commands;
         let run = async {
             handle.wait_for_resets().await;
             commands.send(Command::Eval(job)).await.ok()?;
@@ -166,11 +166,11 @@ impl Kernel {
     pub async fn reset(&self, branch: &str) -> Result<(), String> {
         let reset = self.inner.registry.begin_reset(branch);
         reset.wait_for_earlier().await;
-        if let Some(lane) = self.live_lane() {
+        if let Some(queue) = self.live_queue() {
             let (done, is_done) = oneshot::channel();
             let branch = branch.to_owned();
             let command = Command::EndBranch { branch, done };
-            if lane.commands.send(command).await.is_ok() {
+            if queue.commands.send(command).await.is_ok() {
                 // An error means that the kernel was closed, and with it everything is gone.
                 let _closed = is_done.await;
             }
@@ -187,17 +187,22 @@ impl Kernel {
     pub async fn close(&self) {
         self.inner.registry.close();
         self.inner.registry.wait_until_idle().await;
-        let lanes = {
-            let mut lanes = self
+        let queues = {
+            let mut queues = self
                 .inner
-                .lanes
+                .queues
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner);
-            Language::ALL.map(|language| lanes.slot(language).take())
+            Language::ALL.map(|language| queues.slot(language).take())
         };
-        for lane in lanes.into_iter().flatten() {
+        for queue in queues.into_iter().flatten() {
             let (done, is_done) = oneshot::channel();
-            if lane.commands.send(Command::Shutdown { done }).await.is_ok() {
+            if queue
+                .commands
+                .send(Command::Shutdown { done })
+                .await
+                .is_ok()
+            {
                 // An error means that the task has ended, and its processes with it.
                 let _ended = is_done.await;
             }
@@ -206,21 +211,21 @@ impl Kernel {
 
     /// What it is doing.
     pub fn status(&self) -> KernelStatus {
-        let mut lanes = self
+        let mut queues = self
             .inner
-            .lanes
+            .queues
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
         let languages = Language::ALL
             .into_iter()
             .filter_map(|language| {
-                let facts = lanes.slot(language).as_ref()?.facts();
+                let status = queues.slot(language).as_ref()?.status();
                 Some(LanguageStatus {
                     language,
-                    interpreter: facts.interpreter,
-                    sandbox: facts.sandbox,
-                    is_running: facts.is_running,
-                    live_branches: facts.live_branches,
+                    interpreter: status.interpreter,
+                    sandbox: status.sandbox,
+                    is_running: status.is_running,
+                    live_branches: status.live_branches,
                 })
             })
             .collect();
@@ -235,27 +240,30 @@ impl Kernel {
         &self.inner.options
     }
 
-    /// The lane with live namespaces.
-    fn live_lane(&self) -> Option<Lane> {
+    /// The queue with live namespaces.
+    fn live_queue(&self) -> Option<LanguageQueue> {
         match self.inner.options.python_engine {
             PythonEngine::Fresh => None,
             PythonEngine::Persistent => {
-                let lanes = self.inner.lanes.lock();
-                lanes.unwrap_or_else(PoisonError::into_inner).python.clone()
+                let queues = self.inner.queues.lock();
+                queues
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .python
+                    .clone()
             }
         }
     }
 
-    fn lane(&self, language: Language) -> Lane {
-        let mut lanes = self
+    fn queue(&self, language: Language) -> LanguageQueue {
+        let mut queues = self
             .inner
-            .lanes
+            .queues
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        lanes
+        queues
             .slot(language)
             .get_or_insert_with(|| {
-                Lane::start(
+                LanguageQueue::start(
                     Arc::clone(&self.inner.options),
                     Arc::clone(&self.inner.registry),
                     language,

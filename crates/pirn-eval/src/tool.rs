@@ -5,7 +5,7 @@ mod catalog;
 mod confinement;
 mod description;
 mod names;
-mod progress;
+mod progress_reporter;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,7 +25,7 @@ use crate::outcome::{EvalErrorKind, EvalOutcome};
 use crate::output::EvalReport;
 use crate::request::{EvalRequest, Language, Updates};
 use catalog::{Catalog, PipelineCaller};
-use progress::Progress;
+use progress_reporter::ProgressReporter;
 
 pub use arguments::{EvalArguments, StateBefore};
 pub use confinement::{confinement_effects, confinement_sentence};
@@ -223,7 +223,7 @@ impl EvalTool {
             Ok(arguments) => arguments,
             Err(problem) => return ToolResult::error(problem),
         };
-        let updates = Progress::updates(&context);
+        let updates = ProgressReporter::updates(&context);
         let report = self.evaluate(&pipeline, &context, arguments, updates).await;
         report.to_result(self.output_bytes_max)
     }

@@ -7,8 +7,8 @@ use tokio::time::Instant;
 
 use super::event::WorkerExit;
 use super::output::Output;
-use super::plant::{Plant, ProcessWorker, Refused};
-use super::wires::Wires;
+use super::worker_factory::{ProcessWorker, Refused, WorkerFactory};
+use super::worker_pipes::WorkerPipes;
 use super::zygote::{ForkSignal, Zygote};
 use crate::frame::{EngineName, StopHow, WorkerFrame, parse_worker_frame};
 use crate::limits::{
@@ -21,7 +21,7 @@ pub(super) struct Active {
     pub(super) branch: String,
     pub(super) engine: EngineName,
     pub(super) runner: Runner,
-    pub(super) wires: Wires,
+    pub(super) pipes: WorkerPipes,
     pub(super) output: Output,
     /// What results call the interpreter, when the worker is ready.
     pub(super) interpreter: Option<String>,
@@ -86,7 +86,7 @@ pub(super) enum LineUse {
 }
 
 impl Active {
-    pub(super) fn new(start: Start, runner: Runner, wires: Wires) -> Self {
+    pub(super) fn new(start: Start, runner: Runner, pipes: WorkerPipes) -> Self {
         let Start {
             id,
             branch,
@@ -98,7 +98,7 @@ impl Active {
             branch,
             engine,
             runner,
-            wires,
+            pipes,
             output: Output::new(output_bytes_max),
             interpreter: None,
             is_reused: false,
@@ -142,7 +142,7 @@ impl Active {
     pub(super) fn judge(
         frames: &mut u32,
         interpreter: &mut Option<String>,
-        plant: &Plant,
+        factory: &WorkerFactory,
         line: &[u8],
     ) -> LineUse {
         *frames += 1;
@@ -157,7 +157,7 @@ impl Active {
                 if interpreter.is_some() {
                     return LineUse::protocol("it was ready twice".to_owned());
                 }
-                match plant.check_ready(&runtime, &version) {
+                match factory.check_ready(&runtime, &version) {
                     Ok(name) => {
                         *interpreter = Some(name);
                         LineUse::Ready
@@ -181,7 +181,7 @@ impl Active {
     /// Parts of it that are used together while a line is borrowed.
     pub(super) fn parts(&mut self) -> Parts<'_> {
         Parts {
-            wires: &mut self.wires,
+            pipes: &mut self.pipes,
             frames: &mut self.frames,
             interpreter: &mut self.interpreter,
         }
@@ -304,7 +304,7 @@ impl Active {
     /// Whether the worker is gone and its pipes are empty, or have had their time.
     pub(super) fn is_over(&self) -> bool {
         self.stage == Stage::Draining
-            && (self.wires.have_ended()
+            && (self.pipes.have_ended()
                 || self.stage_ends.is_some_and(|ends| Instant::now() >= ends))
     }
 
@@ -316,7 +316,7 @@ impl Active {
         let worker = ProcessWorker {
             key,
             child,
-            wires: self.wires,
+            pipes: self.pipes,
         };
         Some((self.branch, worker, self.interpreter.unwrap_or_default()))
     }
@@ -324,7 +324,7 @@ impl Active {
 
 /// See [`Active::parts`].
 pub(super) struct Parts<'a> {
-    pub(super) wires: &'a mut Wires,
+    pub(super) pipes: &'a mut WorkerPipes,
     pub(super) frames: &'a mut u32,
     pub(super) interpreter: &'a mut Option<String>,
 }

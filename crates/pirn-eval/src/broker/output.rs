@@ -2,7 +2,7 @@
 
 use tokio::time::Instant;
 
-use super::wires::Wires;
+use super::worker_pipes::WorkerPipes;
 use crate::capture::Capture;
 use crate::frame::{Report, Stream, encode_report};
 use crate::limits::{OUTPUT_PAUSE, OUTPUT_PIECE_BYTES};
@@ -47,20 +47,20 @@ impl Output {
     }
 
     /// Takes what the pipes have given.
-    pub(super) fn take(&mut self, wires: &mut Wires) {
+    pub(super) fn take(&mut self, pipes: &mut WorkerPipes) {
         for (channel, pipe) in [
-            (&mut self.stdout, &mut wires.stdout),
-            (&mut self.stderr, &mut wires.stderr),
+            (&mut self.stdout, &mut pipes.stdout),
+            (&mut self.stderr, &mut pipes.stderr),
         ] {
             pipe.take(|bytes| channel.capture.push(bytes, &mut channel.waiting));
         }
     }
 
     /// Takes what is in the pipes at this moment.
-    pub(super) fn take_now(&mut self, wires: &mut Wires) {
-        wires.stdout.fill_now();
-        wires.stderr.fill_now();
-        self.take(wires);
+    pub(super) fn take_now(&mut self, pipes: &mut WorkerPipes) {
+        pipes.stdout.fill_now();
+        pipes.stderr.fill_now();
+        self.take(pipes);
     }
 
     /// When the next flush is due, where something waits.

@@ -8,33 +8,33 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::event::ProcessEvent;
-use super::plant::ProcessWorker;
-use super::wires::{Reads, WireEvent, Wires};
+use super::worker_factory::ProcessWorker;
+use super::worker_pipes::{PipeEvent, Reads, WorkerPipes};
 use crate::limits::LIVE_NAMESPACES_MAX;
 
 /// A live namespace that runs nothing.
-struct Idle {
+struct IdleNamespace {
     branch: String,
     key: u64,
     child: Arc<Child>,
     interpreter: String,
-    watch: JoinHandle<Wires>,
+    watch: JoinHandle<WorkerPipes>,
     stop: DropGuard,
 }
 
 /// A live namespace that was taken for an eval.
-pub(super) struct Taken {
+pub(super) struct TakenNamespace {
     pub(super) worker: ProcessWorker,
     pub(super) interpreter: String,
 }
 
 /// The live namespaces that run nothing; the one not used for longest is first.
-pub(super) struct Pool {
-    idle: Vec<Idle>,
+pub(super) struct NamespacePool {
+    idle: Vec<IdleNamespace>,
     events: UnboundedSender<ProcessEvent>,
 }
 
-impl Pool {
+impl NamespacePool {
     pub(super) fn new(events: UnboundedSender<ProcessEvent>) -> Self {
         Self {
             idle: Vec::new(),
@@ -44,11 +44,11 @@ impl Pool {
 
     /// Puts the namespace of a branch back.
     pub(super) fn put(&mut self, branch: String, worker: ProcessWorker, interpreter: String) {
-        let ProcessWorker { key, child, wires } = worker;
+        let ProcessWorker { key, child, pipes } = worker;
         let stop = CancellationToken::new();
         let events = self.events.clone();
-        let watch = tokio::spawn(watch(wires, key, Arc::clone(&child), stop.clone(), events));
-        self.idle.push(Idle {
+        let watch = tokio::spawn(watch(pipes, key, Arc::clone(&child), stop.clone(), events));
+        self.idle.push(IdleNamespace {
             branch,
             key,
             child,
@@ -59,25 +59,25 @@ impl Pool {
     }
 
     /// Takes the namespace of a branch for an eval.
-    pub(super) async fn take(&mut self, branch: &str) -> Option<Taken> {
+    pub(super) async fn take(&mut self, branch: &str) -> Option<TakenNamespace> {
         let position = self.idle.iter().position(|idle| idle.branch == branch)?;
         let idle = self.idle.remove(position);
         drop(idle.stop);
-        let mut wires = idle.watch.await.ok()?;
-        if !wires.are_frames_open {
+        let mut pipes = idle.watch.await.ok()?;
+        if !pipes.are_frames_open {
             // It is ending; its event has gone out or will.
             return None;
         }
         // What its threads printed in the meantime belongs to no eval.
-        for pipe in [&mut wires.stdout, &mut wires.stderr] {
+        for pipe in [&mut pipes.stdout, &mut pipes.stderr] {
             pipe.fill_now();
             pipe.take(|_unheard| {});
         }
-        Some(Taken {
+        Some(TakenNamespace {
             worker: ProcessWorker {
                 key: idle.key,
                 child: idle.child,
-                wires,
+                pipes,
             },
             interpreter: idle.interpreter,
         })
@@ -124,35 +124,35 @@ impl Pool {
 
 /// Reads the outputs of a namespace that runs nothing, until `stop`. Ends it when it says anything.
 async fn watch(
-    mut wires: Wires,
+    mut pipes: WorkerPipes,
     key: u64,
     child: Arc<Child>,
     stop: CancellationToken,
     events: UnboundedSender<ProcessEvent>,
-) -> Wires {
+) -> WorkerPipes {
     loop {
         let event = tokio::select! {
             biased;
-            () = stop.cancelled() => return wires,
-            event = wires.event(Reads::Running) => event,
+            () = stop.cancelled() => return pipes,
+            event = pipes.event(Reads::Running) => event,
         };
         match event {
-            Some(WireEvent::Output(_)) => {
-                wires.stdout.take(|_unheard| {});
-                wires.stderr.take(|_unheard| {});
+            Some(PipeEvent::Output(_)) => {
+                pipes.stdout.take(|_unheard| {});
+                pipes.stderr.take(|_unheard| {});
             }
-            Some(WireEvent::Frames) => {
-                let reason = if wires.are_frames_open {
+            Some(PipeEvent::Frames) => {
+                let reason = if pipes.are_frames_open {
                     "it broke the protocol between two calls"
                 } else {
                     "its process ended between two calls"
                 };
-                wires.are_frames_open = false;
+                pipes.are_frames_open = false;
                 child.kill_all().await;
                 let reason = reason.to_owned();
                 // The broker may be ending.
                 let _closed = events.send(ProcessEvent::NamespaceLost { key, reason });
-                return wires;
+                return pipes;
             }
             None => {}
         }

@@ -12,10 +12,10 @@ use tokio::time::{Instant, sleep_until};
 
 use super::active::{Active, Fault, LineUse, Parts, Runner, Start};
 use super::event::{ProcessEvent, WorkerExit};
-use super::outlet::{Closed, Outlet};
-use super::plant::{Plant, ProcessWorker};
-use super::pool::Pool;
-use super::wires::{Reads, WireEvent};
+use super::line_writer::{Closed, LineWriter};
+use super::pool::NamespacePool;
+use super::worker_factory::{ProcessWorker, WorkerFactory};
+use super::worker_pipes::{PipeEvent, Reads};
 use super::zygote::Zygote;
 use crate::frame::{
     Cause, Ended, EngineName, LineReader, ORIGIN_MARK, Order, Report, Setup, StopHow, encode_report,
@@ -26,15 +26,15 @@ use crate::outcome::HostDecision;
 /// Serves until the host is gone.
 pub(super) async fn serve(stdin: OwnedFd, stdout: OwnedFd) -> io::Result<()> {
     let host = LineReader::new(pipe::Receiver::from_owned_fd(stdin)?);
-    let outlet = Outlet::new(pipe::Sender::from_owned_fd(stdout)?);
+    let writer = LineWriter::new(pipe::Sender::from_owned_fd(stdout)?);
     let (sender, events) = unbounded_channel();
     let mut service = Service {
         host,
-        outlet,
+        writer,
         events,
-        pool: Pool::new(sender.clone()),
+        pool: NamespacePool::new(sender.clone()),
         sender,
-        plant: Err("The broker was not configured.".to_owned()),
+        factory: Err("The broker was not configured.".to_owned()),
         engine: EngineName::Fresh,
         zygote: None,
         spare: None,
@@ -49,22 +49,22 @@ pub(super) async fn serve(stdin: OwnedFd, stdout: OwnedFd) -> io::Result<()> {
 
 struct Service {
     host: LineReader<pipe::Receiver>,
-    outlet: Outlet<pipe::Sender>,
+    writer: LineWriter<pipe::Sender>,
     events: UnboundedReceiver<ProcessEvent>,
     sender: tokio::sync::mpsc::UnboundedSender<ProcessEvent>,
-    plant: Result<Plant, String>,
+    factory: Result<WorkerFactory, String>,
     engine: EngineName,
     zygote: Option<Zygote>,
     spare: Option<ProcessWorker>,
     /// The next line of the host is the `eval` frame of this.
     awaits_eval: Option<Start>,
     active: Option<Active>,
-    pool: Pool,
+    pool: NamespacePool,
 }
 
 enum Turn {
     Host(bool),
-    Wire,
+    Pipe,
     Process(ProcessEvent),
     Flushed(Result<(), Closed>),
     Time,
@@ -76,7 +76,7 @@ impl Service {
         match self.wait().await {
             Turn::Host(true) => self.on_host_lines().await?,
             Turn::Host(false) => return Err(Closed),
-            Turn::Wire => {}
+            Turn::Pipe => {}
             Turn::Process(event) => self.on_process(event)?,
             Turn::Flushed(flushed) => flushed?,
             Turn::Time => {
@@ -90,7 +90,7 @@ impl Service {
     }
 
     async fn wait(&mut self) -> Turn {
-        let is_clogged = self.outlet.is_clogged();
+        let is_clogged = self.writer.is_clogged();
         let wakes_at = self.active.as_ref().and_then(Active::wakes_at);
         let reads = if is_clogged {
             Reads::Paused
@@ -99,22 +99,22 @@ impl Service {
         };
         let Self {
             host,
-            outlet,
+            writer,
             events,
             active,
             ..
         } = self;
-        let wire = async {
+        let event = async {
             match active {
-                Some(active) => active.wires.event(reads).await,
-                None => std::future::pending::<Option<WireEvent>>().await,
+                Some(active) => active.pipes.event(reads).await,
+                None => std::future::pending::<Option<PipeEvent>>().await,
             }
         };
         tokio::select! {
             filled = host.fill() => Turn::Host(filled.is_ok()),
-            _event = wire => Turn::Wire,
+            _event = event => Turn::Pipe,
             Some(event) = events.recv() => Turn::Process(event),
-            flushed = outlet.flush(), if is_clogged => Turn::Flushed(flushed),
+            flushed = writer.flush(), if is_clogged => Turn::Flushed(flushed),
             () = sleep_until(wakes_at.unwrap_or_else(Instant::now)), if wakes_at.is_some() => Turn::Time,
         }
     }
@@ -141,7 +141,7 @@ impl Service {
     fn report(&mut self, report: &Report) -> Result<(), Closed> {
         let mut line = Vec::new();
         encode_report(&mut line, report);
-        self.outlet.send(&line)
+        self.writer.send(&line)
     }
 
     async fn on_host_lines(&mut self) -> Result<(), Closed> {
@@ -161,7 +161,7 @@ impl Service {
                 self.obey(order)?;
             } else if let Some(active) = &mut self.active {
                 // A worker that does not read any more ends in another way.
-                let _gone = active.wires.inbox.send(line);
+                let _gone = active.pipes.inbox.send(line);
             }
         }
     }
@@ -195,14 +195,14 @@ impl Service {
                 Ok(())
             }
             Order::AnswerHost { number, answer } => {
-                if let Ok(plant) = &self.plant {
-                    plant.answer_host(number, answer);
+                if let Ok(factory) = &self.factory {
+                    factory.answer_host(number, answer);
                 }
                 Ok(())
             }
             Order::Explain { text } => {
-                let sentences = match &self.plant {
-                    Ok(plant) => plant.explain_denials(&text),
+                let sentences = match &self.factory {
+                    Ok(factory) => factory.explain_denials(&text),
                     Err(_) => Vec::new(),
                 };
                 self.report(&Report::Explained { sentences })
@@ -212,9 +212,9 @@ impl Service {
 
     fn configure(&mut self, setup: Setup) -> Result<(), Closed> {
         self.engine = setup.engine;
-        self.plant = Plant::new(setup, self.sender.clone());
-        let (sandbox, refusal) = match &self.plant {
-            Ok(plant) => (serde_json::to_value(plant.sandbox().report()).ok(), None),
+        self.factory = WorkerFactory::new(setup, self.sender.clone());
+        let (sandbox, refusal) = match &self.factory {
+            Ok(factory) => (serde_json::to_value(factory.sandbox().report()).ok(), None),
             Err(refusal) => (None, Some(refusal.clone())),
         };
         self.report(&Report::Configured { sandbox, refusal })?;
@@ -264,10 +264,10 @@ impl Service {
                     self.report(&Report::BranchLost { branch, reason })?;
                 }
             }
-            ProcessEvent::HostAsked { number, host, port } => match (&self.active, &self.plant) {
+            ProcessEvent::HostAsked { number, host, port } => match (&self.active, &self.factory) {
                 (Some(_), _) => self.report(&Report::HostAsked { number, host, port })?,
                 // Nobody follows what runs on between two evals.
-                (None, Ok(plant)) => plant.answer_host(number, NetworkAnswer::Unanswered),
+                (None, Ok(factory)) => factory.answer_host(number, NetworkAnswer::Unanswered),
                 (None, Err(_)) => {}
             },
             ProcessEvent::BranchEnded { branch } => {
@@ -280,7 +280,7 @@ impl Service {
     /// Passes on what the worker has sent and printed, as far as the host takes it.
     fn on_worker(&mut self) -> Result<(), Closed> {
         if let Some(active) = &mut self.active {
-            active.output.take(&mut active.wires);
+            active.output.take(&mut active.pipes);
         }
         while let Some(line_use) = self.pass_line()? {
             match line_use {
@@ -304,25 +304,25 @@ impl Service {
         if let Some(active) = self.active.as_mut().filter(is_due) {
             let mut lines = Vec::new();
             active.output.flush(&active.id, &mut lines);
-            self.outlet.send(&lines)?;
+            self.writer.send(&lines)?;
         }
         Ok(())
     }
 
     /// Looks at the next line of the worker and forwards it if it is good; `None` when there is none or the host is busy.
     fn pass_line(&mut self) -> Result<Option<LineUse>, Closed> {
-        let (Some(active), Ok(plant)) = (&mut self.active, &self.plant) else {
+        let (Some(active), Ok(factory)) = (&mut self.active, &self.factory) else {
             return Ok(None);
         };
-        if self.outlet.is_clogged() || active.fault.is_some() {
+        if self.writer.is_clogged() || active.fault.is_some() {
             return Ok(None);
         }
         let Parts {
-            wires,
+            pipes,
             frames,
             interpreter,
         } = active.parts();
-        let line = match wires.frames.next_line() {
+        let line = match pipes.frames.next_line() {
             Ok(None) => return Ok(None),
             Ok(Some(line)) => line,
             Err(_too_long) => {
@@ -331,17 +331,17 @@ impl Service {
             }
         };
         let payload = line.strip_suffix(b"\n").unwrap_or(line);
-        let line_use = Active::judge(frames, interpreter, plant, payload);
+        let line_use = Active::judge(frames, interpreter, factory, payload);
         match line_use {
-            LineUse::Forward => self.outlet.send(line)?,
+            LineUse::Forward => self.writer.send(line)?,
             LineUse::ForwardAfterOutput => {
-                // Copied, since reading the outputs needs the wires.
+                // Copied, since reading the outputs needs the pipes.
                 let line = line.to_vec();
-                active.output.take_now(&mut active.wires);
+                active.output.take_now(&mut active.pipes);
                 let mut lines = Vec::new();
                 active.output.flush(&active.id, &mut lines);
                 lines.extend_from_slice(&line);
-                self.outlet.send(&lines)?;
+                self.writer.send(&lines)?;
             }
             LineUse::Ready | LineUse::Fault(_) => {}
         }
@@ -362,7 +362,7 @@ impl Service {
             Fault::Unfit(_) => None,
         };
         active.fault = Some(fault);
-        active.wires.are_frames_open = false;
+        active.pipes.are_frames_open = false;
         active.stop(StopHow::Kill, self.zygote.as_ref());
         report.map_or(Ok(()), |report| self.report(&report))
     }
@@ -376,7 +376,7 @@ impl Service {
             self.active = Some(active);
             return Ok(());
         }
-        active.output.take_now(&mut active.wires);
+        active.output.take_now(&mut active.pipes);
         active.output.finish();
         let mut lines = Vec::new();
         active.output.flush(&active.id, &mut lines);
@@ -391,11 +391,11 @@ impl Service {
         if let Some((branch, worker, interpreter)) = active.into_worker() {
             self.pool.put(branch, worker, interpreter);
         }
-        self.outlet.send(&lines)
+        self.writer.send(&lines)
     }
 
     fn end_if_over(&mut self) -> Result<(), Closed> {
-        if self.outlet.is_clogged() {
+        if self.writer.is_clogged() {
             return Ok(());
         }
         let Some(mut active) = self.active.take_if(|active| active.is_over()) else {
@@ -404,7 +404,7 @@ impl Service {
         if let Some(unread) = active.unread.take() {
             return self.start_anew(unread);
         }
-        active.output.take_now(&mut active.wires);
+        active.output.take_now(&mut active.pipes);
         active.output.finish();
         let mut lines = Vec::new();
         let unsent = if active.interpreter.is_none() {
@@ -418,8 +418,8 @@ impl Service {
             detail: "unknown end".to_owned(),
             was_out_of_memory: false,
         });
-        if let Ok(plant) = &mut self.plant {
-            plant.was_out_of_memory = exit.was_out_of_memory;
+        if let Ok(factory) = &mut self.factory {
+            factory.was_out_of_memory = exit.was_out_of_memory;
         }
         let (cause, detail) = match (active.fault.take(), &active.interpreter) {
             (Some(Fault::Unfit(problem)), _) => (Cause::NotStarted, problem),
@@ -435,24 +435,24 @@ impl Service {
             decisions: self.end_network(),
         });
         encode_report(&mut lines, &report);
-        self.outlet.send(&lines)?;
+        self.writer.send(&lines)?;
         self.warm_up();
         Ok(())
     }
 
     /// The eval is over: its questions have no answer any more. Gives what the network proxy decided.
     fn end_network(&self) -> Vec<HostDecision> {
-        let Ok(plant) = &self.plant else {
+        let Ok(factory) = &self.factory else {
             return Vec::new();
         };
-        plant.give_up_questions();
-        plant.decisions()
+        factory.give_up_questions();
+        factory.decisions()
     }
 
     /// Why a worker ended before it was ready.
     fn explain(&self, exit: &WorkerExit, printed: &str) -> String {
-        match &self.plant {
-            Ok(plant) => plant.explain_early_exit(&exit.detail, printed.trim()),
+        match &self.factory {
+            Ok(factory) => factory.explain_early_exit(&exit.detail, printed.trim()),
             Err(refusal) => refusal.clone(),
         }
     }

@@ -8,7 +8,7 @@ use pirn_sandbox::Child;
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::event::ProcessEvent;
-use super::wires::Wires;
+use super::worker_pipes::WorkerPipes;
 use crate::tail::SharedTail;
 
 /// What a fork of the zygote can be sent.
@@ -43,7 +43,7 @@ impl Zygote {
     }
 
     /// Always fails.
-    pub(super) fn fork(&self, _id: &str) -> io::Result<Wires> {
+    pub(super) fn fork(&self, _id: &str) -> io::Result<WorkerPipes> {
         Err(io::ErrorKind::Unsupported.into())
     }
 

@@ -16,7 +16,7 @@ use tokio::net::unix::pipe;
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::event::{ProcessEvent, WorkerExit};
-use super::wires::Wires;
+use super::worker_pipes::WorkerPipes;
 use crate::tail::SharedTail;
 
 /// The longest message of a zygote, in bytes; they hold an id and a number.
@@ -112,7 +112,7 @@ impl Zygote {
     }
 
     /// Has it fork a worker for an eval.
-    pub(super) fn fork(&self, id: &str) -> io::Result<Wires> {
+    pub(super) fn fork(&self, id: &str) -> io::Result<WorkerPipes> {
         let (ours, theirs) = StdUnixStream::pair()?;
         let (output, output_writer) = io::pipe()?;
         let (errors, errors_writer) = io::pipe()?;
@@ -131,7 +131,7 @@ impl Zygote {
         )?;
         let output = pipe::Receiver::from_owned_fd(output.into())?;
         let errors = pipe::Receiver::from_owned_fd(errors.into())?;
-        Wires::new(ours, Some(Box::new(output)), Some(Box::new(errors)))
+        WorkerPipes::new(ours, Some(Box::new(output)), Some(Box::new(errors)))
     }
 
     /// Signals the worker of an eval. A zygote that does not listen is found out by whoever waits for the effect.

@@ -6,7 +6,7 @@ use std::task::{Context, Poll};
 use futures_util::FutureExt as _;
 use tokio::io::{AsyncRead, ReadBuf};
 
-use super::progress::{Completion, Progress, Step};
+use super::protocol::{Completion, EvalProtocol, Step};
 use crate::frame::{LineReader, LineTooLong, parse_worker_frame};
 use crate::limits::{DISPLAYS_MAX, LOSSY_MAX};
 use crate::validate::check_state;
@@ -33,8 +33,8 @@ pub fn fuzz_worker(bytes: &[u8]) {
 fn follow(bytes: &[u8], size: usize) -> Vec<String> {
     let token = foreign_token(bytes);
     let mut reader = LineReader::new(Pieces { rest: bytes, size });
-    let mut progress = Progress::new(ID.to_owned());
-    progress.start();
+    let mut protocol = EvalProtocol::new(ID.to_owned());
+    protocol.start();
     let mut steps = Vec::new();
     'reading: loop {
         loop {
@@ -47,10 +47,10 @@ fn follow(bytes: &[u8], size: usize) -> Vec<String> {
                 }
             };
             let payload = line.strip_suffix(b"\n").unwrap_or(line);
-            let step = parse_worker_frame(payload).and_then(|frame| progress.on_frame(frame));
+            let step = parse_worker_frame(payload).and_then(|frame| protocol.on_frame(frame));
             steps.push(format!("{step:?}"));
             match step {
-                Ok(Step::Settle) => progress.finalize(token.clone()),
+                Ok(Step::Settle) => protocol.finalize(token.clone()),
                 Ok(Step::None | Step::Call { .. } | Step::Complete) => {}
                 Err(_) => break 'reading,
             }
@@ -60,8 +60,8 @@ fn follow(bytes: &[u8], size: usize) -> Vec<String> {
             break;
         }
     }
-    assert!(progress.displays.len() <= DISPLAYS_MAX, "too many pictures");
-    if let Some((result, completion)) = progress.into_result() {
+    assert!(protocol.displays.len() <= DISPLAYS_MAX, "too many pictures");
+    if let Some((result, completion)) = protocol.into_result() {
         assert_eq!(completion, Completion::Open, "nobody knew the token");
         assert!(result.lossy.len() <= LOSSY_MAX, "too many places");
         if let Some(state) = &result.state {

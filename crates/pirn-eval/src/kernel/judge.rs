@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::progress::{Completion, Provisional};
-use super::run::{End, Raw};
+use super::protocol::{Completion, Provisional};
+use super::run::{End, Transcript};
 use crate::frame::{Cause, EngineName, WorkerError};
 use crate::limits::NAME_BYTES_MAX;
 use crate::outcome::{CallReceipt, EvalErrorKind, EvalFailure, EvalOutcome, KernelState};
@@ -56,7 +56,7 @@ pub(super) fn failure(kind: EvalErrorKind, message: String) -> EvalFailure {
 
 /// What is to be done with the state of a branch.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum StateChange {
     /// The program succeeded and left this state, which was checked.
     Commit(String),
     /// A live namespace goes on.
@@ -68,54 +68,57 @@ pub(super) enum Verdict {
 }
 
 /// What the judge needs to know besides.
-pub(super) struct Circumstances {
+pub(super) struct JudgeContext {
     pub(super) language: Language,
     pub(super) engine: EngineName,
     pub(super) output_bytes_max: usize,
 }
 
-/// Judges an eval. The verdict says what to do with the state; the outcome's `state` is then the caller's to set.
+/// Judges an eval. The change says what to do with the state; the outcome's `state` is then the caller's to set.
 pub(super) fn judge(
-    raw: Raw,
+    transcript: Transcript,
     receipts: Vec<CallReceipt>,
     open_calls: usize,
     end: &End,
     broker_end: &str,
-    circumstances: &Circumstances,
-) -> (EvalOutcome, Verdict) {
-    let limit = circumstances.output_bytes_max;
-    let mut outcome = blank_outcome(circumstances.language);
-    outcome.stdout = raw.stdout;
-    outcome.stderr = raw.stderr;
+    context: &JudgeContext,
+) -> (EvalOutcome, StateChange) {
+    let limit = context.output_bytes_max;
+    let mut outcome = blank_outcome(context.language);
+    outcome.stdout = transcript.stdout;
+    outcome.stderr = transcript.stderr;
     outcome.calls = receipts;
-    outcome.interpreter = raw.interpreter;
-    outcome.elapsed = raw.started.map(|at| at.elapsed()).unwrap_or_default();
-    let mut progress = raw.progress;
-    outcome.displays = std::mem::take(&mut progress.displays);
-    if progress.displays_left_out > 0 {
+    outcome.interpreter = transcript.interpreter;
+    outcome.elapsed = transcript
+        .started
+        .map(|at| at.elapsed())
+        .unwrap_or_default();
+    let mut protocol = transcript.protocol;
+    outcome.displays = std::mem::take(&mut protocol.displays);
+    if protocol.displays_left_out > 0 {
         outcome.notes.push(format!(
             "{} pictures above the limit were left out.",
-            progress.displays_left_out
+            protocol.displays_left_out
         ));
     }
-    let is_started = raw.started.is_some();
-    let result = progress.into_result();
+    let is_started = transcript.started.is_some();
+    let result = protocol.into_result();
     let is_complete = matches!(&result, Some((_, Completion::Complete)));
     let ended_well = match end {
         End::Ended(ended) => {
             outcome.is_cut = ended.is_cut;
             outcome.decisions.clone_from(&ended.decisions);
             match ended.cause {
-                Cause::Finished => circumstances.engine == EngineName::Fresh && is_complete,
+                Cause::Finished => context.engine == EngineName::Fresh && is_complete,
                 Cause::Kept => is_complete,
                 Cause::NoInterpreter | Cause::NotStarted | Cause::Died => false,
             }
         }
-        End::BrokerGone | End::BrokerSilent | End::BrokerMad | End::NotSent(_) => false,
+        End::BrokerGone | End::BrokerSilent | End::BrokerUnreadable | End::NotSent(_) => false,
     };
     let is_kept = matches!(end, End::Ended(ended) if ended.cause == Cause::Kept);
     let provisional = result.map(|(result, _)| result).unwrap_or_default();
-    outcome.failure = match raw.forced {
+    outcome.failure = match transcript.forced {
         Some(forced) => Some(forced),
         None if !ended_well => Some(end_failure(end, open_calls, &outcome.stderr, broker_end)),
         None if !provisional.is_ok => Some(program_failure(provisional.error.as_ref(), limit)),
@@ -127,35 +130,35 @@ pub(super) fn judge(
             failure.trace = trace_of(provisional.error.as_ref(), limit);
         }
     }
-    let verdict = match circumstances.engine {
-        EngineName::Persistent if is_kept => Verdict::Live,
-        EngineName::Persistent if is_started => Verdict::Gone,
+    let change = match context.engine {
+        EngineName::Persistent if is_kept => StateChange::Live,
+        EngineName::Persistent if is_started => StateChange::Gone,
         EngineName::Fresh if outcome.failure.is_none() => take_state(&provisional, &mut outcome),
-        EngineName::Persistent | EngineName::Fresh => Verdict::Keep,
+        EngineName::Persistent | EngineName::Fresh => StateChange::Keep,
     };
     if outcome.failure.is_none() {
         outcome.value = provisional.value.filter(|value| *value != Value::Null);
         outcome.value_text = provisional.value_text.map(|text| cut_marked(text, limit));
         outcome.lossy = provisional.lossy;
     }
-    (outcome, verdict)
+    (outcome, change)
 }
 
 /// Checks the state of a successful fresh eval; a bad one makes the eval fail.
-fn take_state(result: &Provisional, outcome: &mut EvalOutcome) -> Verdict {
+fn take_state(result: &Provisional, outcome: &mut EvalOutcome) -> StateChange {
     let problem = match &result.state {
         None => failure(
             EvalErrorKind::Protocol,
             "The worker's result has no state.".to_owned(),
         ),
         Some(state) => match check_state(state) {
-            Ok(()) => return Verdict::Commit(state.clone()),
+            Ok(()) => return StateChange::Commit(state.clone()),
             Err(StateProblem::Invalid(text)) => failure(EvalErrorKind::StateInvalid, text),
             Err(StateProblem::TooLarge(text)) => failure(EvalErrorKind::StateTooLarge, text),
         },
     };
     outcome.failure = Some(problem);
-    Verdict::Keep
+    StateChange::Keep
 }
 
 /// An eval that ended without a result that counts.
@@ -163,7 +166,7 @@ fn end_failure(end: &End, open_calls: usize, stderr: &str, broker_end: &str) -> 
     let ended = match end {
         End::Ended(ended) => ended,
         End::NotSent(text) => return failure(EvalErrorKind::CodeTooLarge, text.clone()),
-        End::BrokerGone | End::BrokerSilent | End::BrokerMad => {
+        End::BrokerGone | End::BrokerSilent | End::BrokerUnreadable => {
             return failure(EvalErrorKind::WorkerExit, broker_end.to_owned());
         }
     };

@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 /// The evals and resets of a kernel, numbered in the order in which they came.
 #[derive(Debug, Default)]
-pub(super) struct Registry {
+pub(super) struct EvalRegistry {
     inner: Mutex<Inner>,
     changed: Notify,
 }
@@ -45,7 +45,7 @@ pub(super) struct Ticket {
 /// Looks at an eval without keeping it.
 #[derive(Debug, Clone)]
 pub(super) struct Handle {
-    registry: Arc<Registry>,
+    registry: Arc<EvalRegistry>,
     number: u64,
     /// Fires when a reset or the close rejects the eval.
     pub(super) invalidated: CancellationToken,
@@ -54,11 +54,11 @@ pub(super) struct Handle {
 /// One reset. It is over when this is dropped.
 #[derive(Debug)]
 pub(super) struct Reset {
-    registry: Arc<Registry>,
+    registry: Arc<EvalRegistry>,
     number: u64,
 }
 
-impl Registry {
+impl EvalRegistry {
     fn lock(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }

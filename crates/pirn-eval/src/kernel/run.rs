@@ -7,11 +7,11 @@ use pirn_sandbox::ChildOutput;
 use serde_json::value::RawValue;
 use tokio::time::{Instant, sleep_until};
 
+use super::broker_connection::{BrokerConnection, Outgoing, read_own_line};
 use super::calls::Calls;
-use super::lane::Job;
-use super::link::{Link, Outgoing, read_own_line};
-use super::progress::{Progress, Step};
+use super::protocol::{EvalProtocol, Step};
 use super::questions::Questions;
+use super::queue::Job;
 use crate::frame::{
     Ended, EngineName, EvalContent, LineReader, ORIGIN_MARK, Order, Report, StopHow, Stream,
     TooLarge, parse_worker_frame, push_eval, push_finalize,
@@ -25,8 +25,8 @@ use crate::request::EvalUpdate;
 use crate::text::cut;
 
 /// What one eval left, before it is judged.
-pub(super) struct Raw {
-    pub(super) progress: Progress,
+pub(super) struct Transcript {
+    pub(super) protocol: EvalProtocol,
     pub(super) stdout: String,
     pub(super) stderr: String,
     /// Why it was stopped, if it was.
@@ -45,13 +45,13 @@ pub(super) enum End {
     /// The broker has not done its part in time.
     BrokerSilent,
     /// The broker writes what is not understood.
-    BrokerMad,
+    BrokerUnreadable,
     /// The eval was not given to the broker; says why.
     NotSent(String),
 }
 
 /// What an eval is started with.
-pub(super) struct Begin<'a> {
+pub(super) struct RunSetup<'a> {
     pub(super) id: &'a str,
     pub(super) engine: EngineName,
     pub(super) cwd: &'a str,
@@ -66,8 +66,8 @@ pub(super) type LostNamespace = (String, String);
 /// One eval that runs.
 struct Run<'a> {
     job: &'a Job,
-    begin: Begin<'a>,
-    raw: Raw,
+    setup: RunSetup<'a>,
+    transcript: Transcript,
     calls: Calls,
     questions: Questions,
     /// When the program has to be done.
@@ -102,21 +102,21 @@ impl Guard {
 
 /// Runs one eval; also gives the live namespaces that were lost meanwhile.
 pub(super) async fn run(
-    link: &mut Link,
+    connection: &mut BrokerConnection,
     job: &Job,
-    begin: Begin<'_>,
+    setup: RunSetup<'_>,
     questions: Questions,
-) -> (Raw, Calls, End, Vec<LostNamespace>) {
-    let mut run = Run::new(job, begin, questions);
-    let Link {
+) -> (Transcript, Calls, End, Vec<LostNamespace>) {
+    let mut run = Run::new(job, setup, questions);
+    let BrokerConnection {
         reader, outgoing, ..
-    } = link;
+    } = connection;
     run.send_start(outgoing);
     loop {
         if let Some(end) = run.end.take() {
-            return (run.raw, run.calls, end, run.lost);
+            return (run.transcript, run.calls, end, run.lost);
         }
-        let may_stop = run.raw.forced.is_none();
+        let may_stop = run.transcript.forced.is_none();
         let deadline = run.deadline.filter(|_| may_stop);
         let guard = run.guard.at();
         tokio::select! {
@@ -159,10 +159,10 @@ async fn sleep_until_some(at: Option<Instant>) {
 }
 
 impl<'a> Run<'a> {
-    fn new(job: &'a Job, begin: Begin<'a>, questions: Questions) -> Self {
+    fn new(job: &'a Job, setup: RunSetup<'a>, questions: Questions) -> Self {
         Self {
-            raw: Raw {
-                progress: Progress::new(begin.id.to_owned()),
+            transcript: Transcript {
+                protocol: EvalProtocol::new(setup.id.to_owned()),
                 stdout: String::new(),
                 stderr: String::new(),
                 forced: None,
@@ -173,7 +173,7 @@ impl<'a> Run<'a> {
             calls: Calls::new(&job.request),
             questions,
             job,
-            begin,
+            setup,
             deadline: None,
             guard: Guard::broker_within(WORKER_START),
             end: None,
@@ -182,12 +182,12 @@ impl<'a> Run<'a> {
     }
 
     fn send_start(&mut self, outgoing: &mut Outgoing) {
-        let Begin {
+        let RunSetup {
             id,
             engine,
             output_bytes_max,
             ..
-        } = self.begin;
+        } = self.setup;
         let request = &self.job.request;
         let before = outgoing.lines().len();
         outgoing.order(&Order::Start {
@@ -199,11 +199,11 @@ impl<'a> Run<'a> {
         let content = EvalContent {
             id,
             code: &self.job.code,
-            cwd: self.begin.cwd,
+            cwd: self.setup.cwd,
             engine,
             capabilities: &request.capabilities,
             output_limit_bytes: output_bytes_max,
-            state: self.begin.state,
+            state: self.setup.state,
         };
         if let Err(TooLarge { bytes }) = push_eval(outgoing.lines(), &content) {
             outgoing.lines().truncate(before);
@@ -228,18 +228,18 @@ impl<'a> Run<'a> {
         how: StopHow,
         outgoing: &mut Outgoing,
     ) {
-        if self.raw.forced.is_some() {
+        if self.transcript.forced.is_some() {
             return;
         }
-        self.raw.forced = Some(EvalFailure {
+        self.transcript.forced = Some(EvalFailure {
             kind,
             message,
             trace: None,
         });
         self.calls.cancel();
         self.questions.close();
-        let may_finish = self.raw.progress.result().is_some() && how == StopHow::Interrupt;
-        if may_finish && self.begin.engine == EngineName::Persistent {
+        let may_finish = self.transcript.protocol.result().is_some() && how == StopHow::Interrupt;
+        if may_finish && self.setup.engine == EngineName::Persistent {
             // The program is over, so there is nothing to interrupt.
             self.guard = Guard::Finish(Instant::now() + FINISH_GRACE);
             self.finalize_if_settled(outgoing);
@@ -252,17 +252,17 @@ impl<'a> Run<'a> {
 
     fn stop(&mut self, how: StopHow, outgoing: &mut Outgoing) {
         outgoing.order(&Order::Stop {
-            id: self.begin.id.to_owned(),
+            id: self.setup.id.to_owned(),
             how,
         });
-        self.guard = Guard::broker_within(match self.begin.engine {
+        self.guard = Guard::broker_within(match self.setup.engine {
             EngineName::Fresh => 2 * FRESH_GRACE,
             EngineName::Persistent => LIVE_INTERRUPT_GRACE + LIVE_TERMINATE_GRACE,
         });
     }
 
     fn on_deadline(&mut self, outgoing: &mut Outgoing) {
-        let text = format!("It timed out after {} s.", self.begin.timeout.as_secs_f64());
+        let text = format!("It timed out after {} s.", self.setup.timeout.as_secs_f64());
         self.force(EvalErrorKind::Timeout, text, StopHow::Interrupt, outgoing);
     }
 
@@ -296,7 +296,7 @@ impl<'a> Run<'a> {
                 Ok(None) => return,
                 // The broker keeps to the limit, so this is none.
                 Err(_too_long) => {
-                    self.end = Some(End::BrokerMad);
+                    self.end = Some(End::BrokerUnreadable);
                     return;
                 }
             }
@@ -307,15 +307,16 @@ impl<'a> Run<'a> {
         if line.first() == Some(&ORIGIN_MARK) {
             match read_own_line(line) {
                 Some(report) => self.on_report(report, outgoing),
-                None => self.end = Some(End::BrokerMad),
+                None => self.end = Some(End::BrokerUnreadable),
             }
             return;
         }
-        if matches!(&self.raw.forced, Some(failure) if failure.kind == EvalErrorKind::Protocol) {
+        if matches!(&self.transcript.forced, Some(failure) if failure.kind == EvalErrorKind::Protocol)
+        {
             // Nothing that it says counts any more.
             return;
         }
-        match parse_worker_frame(line).and_then(|frame| self.raw.progress.on_frame(frame)) {
+        match parse_worker_frame(line).and_then(|frame| self.transcript.protocol.on_frame(frame)) {
             Ok(Step::None) => {}
             Ok(Step::Call {
                 call_id,
@@ -339,26 +340,26 @@ impl<'a> Run<'a> {
                 id,
                 interpreter,
                 is_reused,
-            } if id == self.begin.id => {
+            } if id == self.setup.id => {
                 let now = Instant::now();
-                self.raw.progress.start();
-                self.raw.interpreter = interpreter;
-                self.raw.is_reused = is_reused;
-                self.raw.started = Some(now);
-                self.deadline = Some(now + self.begin.timeout);
-                if self.raw.forced.is_none() {
+                self.transcript.protocol.start();
+                self.transcript.interpreter = interpreter;
+                self.transcript.is_reused = is_reused;
+                self.transcript.started = Some(now);
+                self.deadline = Some(now + self.setup.timeout);
+                if self.transcript.forced.is_none() {
                     self.guard = Guard::Nothing;
                 }
                 self.update(EvalUpdate::Started);
             }
-            Report::Output { id, stream, text } if id == self.begin.id => {
+            Report::Output { id, stream, text } if id == self.setup.id => {
                 self.on_output(stream, text);
             }
             Report::HostAsked { number, host, port } => self.questions.ask(number, host, port),
-            Report::Fault { id, message } if id == self.begin.id => {
+            Report::Fault { id, message } if id == self.setup.id => {
                 self.fault(&message, outgoing);
             }
-            Report::Ended(ended) if ended.id == self.begin.id => {
+            Report::Ended(ended) if ended.id == self.setup.id => {
                 self.end = Some(End::Ended(ended));
             }
             Report::BranchLost { branch, reason } => self.lost.push((branch, reason)),
@@ -375,11 +376,11 @@ impl<'a> Run<'a> {
 
     fn on_output(&mut self, stream: Stream, text: String) {
         let kept = match stream {
-            Stream::Stdout => &mut self.raw.stdout,
-            Stream::Stderr => &mut self.raw.stderr,
+            Stream::Stdout => &mut self.transcript.stdout,
+            Stream::Stderr => &mut self.transcript.stderr,
         };
         // The broker has cut it already.
-        let room = self.begin.output_bytes_max.saturating_sub(kept.len());
+        let room = self.setup.output_bytes_max.saturating_sub(kept.len());
         kept.push_str(cut(&text, room));
         self.update(match stream {
             Stream::Stdout => EvalUpdate::Stdout(text),
@@ -389,33 +390,33 @@ impl<'a> Run<'a> {
 
     /// Sends the token as soon as there is a result and no call is open. After a stop, open calls interest nobody.
     fn finalize_if_settled(&mut self, outgoing: &mut Outgoing) {
-        let may_settle = self.calls.open() == 0 || self.raw.forced.is_some();
-        if !self.raw.progress.is_settling() || !may_settle {
+        let may_settle = self.calls.open() == 0 || self.transcript.forced.is_some();
+        if !self.transcript.protocol.is_settling() || !may_settle {
             return;
         }
         match fresh_token() {
             Some(token) => {
                 // Both are short.
-                let _short = push_finalize(outgoing.lines(), self.begin.id, &token);
-                self.raw.progress.finalize(token);
+                let _short = push_finalize(outgoing.lines(), self.setup.id, &token);
+                self.transcript.protocol.finalize(token);
             }
             None => self.fault("there is no randomness for a token", outgoing),
         }
     }
 
     fn on_complete(&mut self, outgoing: &mut Outgoing) {
-        if self.begin.engine == EngineName::Fresh {
+        if self.setup.engine == EngineName::Fresh {
             // It ends by itself, within the time that is left.
             return;
         }
         let is_handled = self
-            .raw
-            .progress
+            .transcript
+            .protocol
             .result()
             .is_some_and(|result| result.is_interrupt_handled);
         let was_finishing = matches!(self.guard, Guard::Finish(_));
-        if self.raw.forced.is_none() || is_handled || was_finishing {
-            let id = self.begin.id.to_owned();
+        if self.transcript.forced.is_none() || is_handled || was_finishing {
+            let id = self.setup.id.to_owned();
             outgoing.order(&Order::Release { id });
             self.guard = Guard::broker_within(Duration::ZERO);
         } else {

@@ -11,8 +11,8 @@ use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::effects::EffectNames;
-use super::judge::{Verdict, blank_outcome, failure, refused};
-use super::lane::Job;
+use super::judge::{StateChange, blank_outcome, failure, refused};
+use super::queue::Job;
 use crate::capture::Capture;
 use crate::limits::{CALL_GRACE, CALLS_IN_FLIGHT_MAX, FRAMES_MAX, LOSSY_MAX, NAME_BYTES_MAX};
 use crate::options::KernelOptions;
@@ -169,11 +169,14 @@ pub(super) async fn run(
     options: &KernelOptions,
     job: &Job,
     committed: Option<&RawValue>,
-) -> (EvalOutcome, Verdict) {
+) -> (EvalOutcome, StateChange) {
     let language = job.request.language;
     let Some(engine) = &options.script_engine else {
         let text = "There is no engine for JavaScript.".to_owned();
-        return (refused(language, EvalErrorKind::Spawn, text), Verdict::Keep);
+        return (
+            refused(language, EvalErrorKind::Spawn, text),
+            StateChange::Keep,
+        );
     };
     let limit = options.output_bytes();
     let host = Arc::new(Host::new(job, limit));
@@ -217,8 +220,8 @@ pub(super) async fn run(
     }
     outcome.calls = std::mem::take(receipts);
     drop(record);
-    let verdict = take_end(end, forced, limit, &mut outcome);
-    (outcome, verdict)
+    let change = take_end(end, forced, limit, &mut outcome);
+    (outcome, change)
 }
 
 /// Waits for what stops an eval.
@@ -253,15 +256,15 @@ fn take_end(
     forced: Option<EvalFailure>,
     limit: usize,
     outcome: &mut EvalOutcome,
-) -> Verdict {
+) -> StateChange {
     if let Some(forced) = forced {
         outcome.failure = Some(forced);
-        return Verdict::Keep;
+        return StateChange::Keep;
     }
     let Some(end) = end else {
         let text = "The engine ended without a result.".to_owned();
         outcome.failure = Some(failure(EvalErrorKind::WorkerExit, text));
-        return Verdict::Keep;
+        return StateChange::Keep;
     };
     match end.result {
         Err(EvalFailure {
@@ -274,7 +277,7 @@ fn take_end(
                 message: cut_marked(message, limit),
                 trace: trace.map(|trace| cut_marked(trace, limit)),
             });
-            Verdict::Keep
+            StateChange::Keep
         }
         Ok(value) => match check_state(&end.state) {
             Ok(()) => {
@@ -285,15 +288,15 @@ fn take_end(
                     .take(LOSSY_MAX)
                     .map(|place| cut_marked(place, NAME_BYTES_MAX))
                     .collect();
-                Verdict::Commit(end.state)
+                StateChange::Commit(end.state)
             }
             Err(StateProblem::Invalid(text)) => {
                 outcome.failure = Some(failure(EvalErrorKind::StateInvalid, text));
-                Verdict::Keep
+                StateChange::Keep
             }
             Err(StateProblem::TooLarge(text)) => {
                 outcome.failure = Some(failure(EvalErrorKind::StateTooLarge, text));
-                Verdict::Keep
+                StateChange::Keep
             }
         },
     }

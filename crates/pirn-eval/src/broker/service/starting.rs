@@ -1,22 +1,24 @@
 //! Giving an eval to a worker, and having one ready before it is wanted.
 
 use super::super::active::{Active, Runner, Start, Unread};
-use super::super::outlet::Closed;
-use super::super::plant::{FreshMode, ProcessWorker, StartProblem};
+use super::super::line_writer::Closed;
+use super::super::worker_factory::{FreshMode, ProcessWorker, StartProblem};
 use super::Service;
 use crate::frame::{Cause, Ended, EngineName, Report};
 
 impl Service {
     /// Starts ahead what the next fresh eval will need. What cannot be started is explained by that eval.
     pub(super) fn warm_up(&mut self) {
-        let Ok(plant) = &mut self.plant else { return };
+        let Ok(factory) = &mut self.factory else {
+            return;
+        };
         if self.engine == EngineName::Persistent {
             return;
         }
-        match plant.fresh_mode() {
-            FreshMode::Zygote if self.zygote.is_none() => self.zygote = plant.start_zygote().ok(),
+        match factory.fresh_mode() {
+            FreshMode::Zygote if self.zygote.is_none() => self.zygote = factory.start_zygote().ok(),
             FreshMode::Once if self.spare.is_none() => {
-                self.spare = plant.start_process(EngineName::Fresh).ok();
+                self.spare = factory.start_process(EngineName::Fresh).ok();
             }
             FreshMode::Zygote | FreshMode::Once => {}
         }
@@ -26,8 +28,8 @@ impl Service {
     pub(super) async fn start(&mut self, start: Start, eval_line: &[u8]) -> Result<(), Closed> {
         let id = start.id.clone();
         let engine = start.engine;
-        if let Ok(plant) = &mut self.plant {
-            plant.note_start();
+        if let Ok(factory) = &mut self.factory {
+            factory.note_start();
         }
         let attached = match engine {
             EngineName::Fresh => self.attach_fresh(start, eval_line),
@@ -44,8 +46,8 @@ impl Service {
     pub(super) fn start_anew(&mut self, unread: Unread) -> Result<(), Closed> {
         let Unread { start, eval_line } = unread;
         let id = start.id.clone();
-        let attached = match &mut self.plant {
-            Ok(plant) => plant
+        let attached = match &mut self.factory {
+            Ok(factory) => factory
                 .start_process(start.engine)
                 .map(|worker| give(&eval_line, by_process(start, worker))),
             Err(refusal) => Err(StartProblem::Other(refusal.clone())),
@@ -79,11 +81,11 @@ impl Service {
     }
 
     fn attach_fresh(&mut self, start: Start, eval_line: &[u8]) -> Result<Active, StartProblem> {
-        let plant = self
-            .plant
+        let factory = self
+            .factory
             .as_mut()
             .map_err(|refusal| StartProblem::Other(refusal.clone()))?;
-        match plant.fresh_mode() {
+        match factory.fresh_mode() {
             FreshMode::Zygote => {
                 // One that was killed while nothing ran listens no more, and its end may not be known yet. Nothing of the
                 // program has run, so another one may have it.
@@ -94,10 +96,10 @@ impl Service {
                     }
                     Some((zygote, forked.ok()?))
                 });
-                let (zygote, wires) = if let Some(kept) = kept {
+                let (zygote, pipes) = if let Some(kept) = kept {
                     kept
                 } else {
-                    let zygote = plant.start_zygote()?;
+                    let zygote = factory.start_zygote()?;
                     let forked = zygote.fork(&start.id).map_err(|error| {
                         StartProblem::Other(format!("The interpreter does not listen: {error}."))
                     })?;
@@ -107,12 +109,12 @@ impl Service {
                     zygote_key: zygote.key,
                 };
                 self.zygote = Some(zygote);
-                Ok(give(eval_line, Active::new(start, runner, wires)))
+                Ok(give(eval_line, Active::new(start, runner, pipes)))
             }
             FreshMode::Once => {
                 // One that died while nothing ran has read nothing of the program either.
                 let spare = self.spare.take().and_then(|mut spare| {
-                    let is_given = spare.wires.inbox.send(eval_line).is_ok();
+                    let is_given = spare.pipes.inbox.send(eval_line).is_ok();
                     is_given.then_some(spare)
                 });
                 if let Some(worker) = spare {
@@ -124,7 +126,7 @@ impl Service {
                     active.unread = Some(unread);
                     return Ok(active);
                 }
-                let worker = plant.start_process(EngineName::Fresh)?;
+                let worker = factory.start_process(EngineName::Fresh)?;
                 Ok(give(eval_line, by_process(start, worker)))
             }
         }
@@ -145,8 +147,8 @@ impl Service {
             let reason = "it was ended to make room for others".to_owned();
             self.report(&Report::BranchLost { branch, reason })?;
         }
-        Ok(match &mut self.plant {
-            Ok(plant) => plant
+        Ok(match &mut self.factory {
+            Ok(factory) => factory
                 .start_process(EngineName::Persistent)
                 .map(|worker| give(eval_line, by_process(start, worker))),
             Err(refusal) => Err(StartProblem::Other(refusal.clone())),
@@ -157,11 +159,11 @@ impl Service {
 /// Gives the worker its program. It may read that before it has said that it is ready, which saves a way there and back; that it
 /// is gone shows in another way.
 fn give(eval_line: &[u8], mut active: Active) -> Active {
-    let _gone = active.wires.inbox.send(eval_line);
+    let _gone = active.pipes.inbox.send(eval_line);
     active
 }
 
 fn by_process(start: Start, worker: ProcessWorker) -> Active {
-    let ProcessWorker { key, child, wires } = worker;
-    Active::new(start, Runner::Process { key, child }, wires)
+    let ProcessWorker { key, child, pipes } = worker;
+    Active::new(start, Runner::Process { key, child }, pipes)
 }

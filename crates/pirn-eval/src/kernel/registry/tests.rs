@@ -2,11 +2,11 @@ use std::sync::Arc;
 
 use futures_util::FutureExt as _;
 
-use super::Registry;
+use super::EvalRegistry;
 
 #[tokio::test]
 async fn a_reset_rejects_earlier_evals_of_its_branch_alone() {
-    let registry = Arc::new(Registry::default());
+    let registry = Arc::new(EvalRegistry::default());
     let before = registry.register("a").unwrap();
     let other = registry.register("b").unwrap();
     assert!(before.activate());
@@ -28,7 +28,7 @@ async fn a_reset_rejects_earlier_evals_of_its_branch_alone() {
 
 #[tokio::test]
 async fn a_rejected_or_withdrawn_eval_never_begins() {
-    let registry = Arc::new(Registry::default());
+    let registry = Arc::new(EvalRegistry::default());
     let rejected = registry.register("a").unwrap();
     let reset = registry.begin_reset("a");
     assert!(!rejected.activate());
@@ -43,7 +43,7 @@ async fn a_rejected_or_withdrawn_eval_never_begins() {
 
 #[tokio::test]
 async fn overlapping_resets_come_one_after_the_other() {
-    let registry = Arc::new(Registry::default());
+    let registry = Arc::new(EvalRegistry::default());
     let first = registry.begin_reset("a");
     let between = registry.register("a").unwrap();
     let second = registry.begin_reset("a");
@@ -55,7 +55,7 @@ async fn overlapping_resets_come_one_after_the_other() {
 
 #[tokio::test]
 async fn nothing_enters_a_closed_registry() {
-    let registry = Arc::new(Registry::default());
+    let registry = Arc::new(EvalRegistry::default());
     let eval = registry.register("a").unwrap();
     assert!(eval.activate());
     registry.close();

@@ -23,7 +23,7 @@ use crate::tail::SharedTail;
 const EXPLAIN_WAIT: Duration = Duration::from_secs(1);
 
 /// A running broker.
-pub(super) struct Link {
+pub(super) struct BrokerConnection {
     child: Child,
     pub(super) reader: LineReader<ChildOutput>,
     pub(super) outgoing: Outgoing,
@@ -105,7 +105,7 @@ fn setup_of(options: &KernelOptions, language: Language) -> Setup {
     }
 }
 
-impl Link {
+impl BrokerConnection {
     /// Starts a broker and waits until it is ready. The error is a sentence for people.
     pub(super) async fn start(options: &KernelOptions, language: Language) -> Result<Self, String> {
         let mut child = Command::new(&options.broker.program)
@@ -120,7 +120,7 @@ impl Link {
         };
         let tail = SharedTail::default();
         tail.follow(child.take_error_output());
-        let mut link = Self {
+        let mut connection = Self {
             child,
             reader: LineReader::new(stdout),
             outgoing: Outgoing {
@@ -132,18 +132,18 @@ impl Link {
             sandbox: None,
         };
         let setup = Box::new(setup_of(options, language));
-        link.outgoing.order(&Order::Configure(setup));
-        let configured = link.wait_for(|report| match report {
+        connection.outgoing.order(&Order::Configure(setup));
+        let configured = connection.wait_for(|report| match report {
             Report::Configured { sandbox, refusal } => Some((sandbox, refusal)),
             _ => None,
         });
         match timeout(BROKER_START, configured).await {
             Ok(Some((_, Some(refusal)))) => Err(refusal),
             Ok(Some((sandbox, None))) => {
-                link.sandbox = sandbox.as_ref().and_then(read_report);
-                Ok(link)
+                connection.sandbox = sandbox.as_ref().and_then(read_report);
+                Ok(connection)
             }
-            Ok(None) => Err(link.explain_end().await),
+            Ok(None) => Err(connection.explain_end().await),
             Err(_elapsed) => Err(format!(
                 "The broker was not ready within {} s.",
                 BROKER_START.as_secs()

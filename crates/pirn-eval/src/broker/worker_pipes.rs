@@ -9,7 +9,7 @@ use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::net::UnixStream;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf, pipe};
 
-use super::outlet::Outlet;
+use super::line_writer::LineWriter;
 use crate::frame::{LineReader, Stream};
 use crate::limits::{OUTPUT_PIECE_BYTES, PIPE_BYTES_MAX};
 
@@ -75,7 +75,7 @@ impl OutputPipe {
 
 /// What has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum WireEvent {
+pub(super) enum PipeEvent {
     /// Bytes of frames, or their end.
     Frames,
     /// Bytes of an output, or its end.
@@ -83,15 +83,15 @@ pub(super) enum WireEvent {
 }
 
 /// What leads to and from a worker.
-pub(super) struct Wires {
+pub(super) struct WorkerPipes {
     pub(super) frames: LineReader<OwnedReadHalf>,
     pub(super) are_frames_open: bool,
-    pub(super) inbox: Outlet<OwnedWriteHalf>,
+    pub(super) inbox: LineWriter<OwnedWriteHalf>,
     pub(super) stdout: OutputPipe,
     pub(super) stderr: OutputPipe,
 }
 
-impl Wires {
+impl WorkerPipes {
     pub(super) fn new(
         frames: StdUnixStream,
         stdout: Option<Box<dyn Source>>,
@@ -102,7 +102,7 @@ impl Wires {
         Ok(Self {
             frames: LineReader::new(reader),
             are_frames_open: true,
-            inbox: Outlet::new(writer),
+            inbox: LineWriter::new(writer),
             stdout: OutputPipe::new(stdout),
             stderr: OutputPipe::new(stderr),
         })
@@ -115,7 +115,7 @@ impl Wires {
 
     /// Waits for what comes first, and writes meanwhile what the worker could not take yet. `None`: some was written. Nothing
     /// is lost when it is dropped before it ends.
-    pub(super) async fn event(&mut self, reads: Reads) -> Option<WireEvent> {
+    pub(super) async fn event(&mut self, reads: Reads) -> Option<PipeEvent> {
         let is_clogged = self.inbox.is_clogged();
         let Self {
             frames,
@@ -128,10 +128,10 @@ impl Wires {
         tokio::select! {
             filled = frames.fill(), if may_read && *are_frames_open => {
                 *are_frames_open = filled.is_ok();
-                Some(WireEvent::Frames)
+                Some(PipeEvent::Frames)
             }
-            () = stdout.fill(), if may_read => Some(WireEvent::Output(Stream::Stdout)),
-            () = stderr.fill(), if may_read => Some(WireEvent::Output(Stream::Stderr)),
+            () = stdout.fill(), if may_read => Some(PipeEvent::Output(Stream::Stdout)),
+            () = stderr.fill(), if may_read => Some(PipeEvent::Output(Stream::Stderr)),
             _worker_may_be_gone = inbox.flush(), if is_clogged => None,
             else => std::future::pending().await,
         }

@@ -12,7 +12,7 @@ const MIME_TYPES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/we
 
 /// How far one eval is.
 #[derive(Debug)]
-pub(super) struct Progress {
+pub(super) struct EvalProtocol {
     id: String,
     phase: Phase,
     /// Pictures, in order.
@@ -65,7 +65,7 @@ pub(super) enum Step<'a> {
     Complete,
 }
 
-impl Progress {
+impl EvalProtocol {
     pub(super) fn new(id: String) -> Self {
         Self {
             id,

@@ -14,7 +14,7 @@ const TAIL_BYTES_MAX: usize = 4_096;
 const UPDATE_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Collects what happens and reports it from time to time.
-pub(super) struct Progress {
+pub(super) struct ProgressReporter {
     context: CallContext,
     state: Mutex<State>,
 }
@@ -30,7 +30,7 @@ struct State {
     updated_at: Option<Instant>,
 }
 
-impl Progress {
+impl ProgressReporter {
     /// The receiver of updates; `None` when nobody listens.
     pub(super) fn updates(context: &CallContext) -> Option<Updates> {
         if !context.wants_updates() {

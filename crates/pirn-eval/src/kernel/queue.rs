@@ -7,11 +7,11 @@ use serde_json::value::RawValue;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
-use super::judge::{Circumstances, Verdict, judge, refused};
-use super::link::{Link, engine_of, read_own_line};
+use super::broker_connection::{BrokerConnection, engine_of, read_own_line};
+use super::judge::{JudgeContext, StateChange, judge, refused};
 use super::questions::Questions;
-use super::registry::{Registry, Ticket};
-use super::run::{Begin, End, LostNamespace, run};
+use super::registry::{EvalRegistry, Ticket};
+use super::run::{End, LostNamespace, RunSetup, run};
 use super::script;
 use crate::frame::{Cause, EngineName, Report};
 use crate::limits::LIVE_NAMESPACES_MAX;
@@ -36,7 +36,7 @@ pub(super) struct Job {
     pub(super) reply: oneshot::Sender<EvalOutcome>,
 }
 
-/// What a lane is asked for.
+/// What a queue is asked for.
 pub(super) enum Command {
     Eval(Box<Job>),
     /// Ends the live namespace of a branch.
@@ -50,9 +50,9 @@ pub(super) enum Command {
     },
 }
 
-/// What is known about a lane.
+/// What is known about a queue.
 #[derive(Debug, Clone, Default)]
-pub(super) struct LaneFacts {
+pub(super) struct QueueStatus {
     /// What ran the last eval.
     pub(super) interpreter: Option<String>,
     pub(super) sandbox: Option<pirn_sandbox::SandboxReport>,
@@ -62,53 +62,53 @@ pub(super) struct LaneFacts {
 
 /// The queue of one language. Its task ends when the last handle is gone.
 #[derive(Clone)]
-pub(super) struct Lane {
+pub(super) struct LanguageQueue {
     pub(super) commands: mpsc::Sender<Command>,
-    facts: Arc<Mutex<LaneFacts>>,
+    status: Arc<Mutex<QueueStatus>>,
 }
 
-impl Lane {
+impl LanguageQueue {
     /// Starts the task; must be called inside a runtime.
     pub(super) fn start(
         options: Arc<KernelOptions>,
-        registry: Arc<Registry>,
+        registry: Arc<EvalRegistry>,
         language: Language,
     ) -> Self {
         let (commands, receiver) = mpsc::channel(QUEUE_MAX);
-        let facts = Arc::new(Mutex::new(LaneFacts::default()));
+        let status = Arc::new(Mutex::new(QueueStatus::default()));
         let worker = Worker {
             engine: engine_of(&options, language),
             options,
             registry,
             language,
-            facts: Arc::clone(&facts),
-            link: None,
+            status: Arc::clone(&status),
+            connection: None,
             evals: 0,
             live: BTreeSet::new(),
             lost: BTreeMap::new(),
             has_no_interpreter: false,
         };
-        // Ends when the last handle is gone; then the broker ends with the link.
+        // Ends when the last handle is gone; then the broker ends with the connection.
         tokio::spawn(worker.work(receiver));
-        Self { commands, facts }
+        Self { commands, status }
     }
 
-    pub(super) fn facts(&self) -> LaneFacts {
-        self.facts
+    pub(super) fn status(&self) -> QueueStatus {
+        self.status
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .clone()
     }
 }
 
-/// The task of a lane.
+/// The task of a queue.
 struct Worker {
     options: Arc<KernelOptions>,
-    registry: Arc<Registry>,
+    registry: Arc<EvalRegistry>,
     language: Language,
     engine: EngineName,
-    facts: Arc<Mutex<LaneFacts>>,
-    link: Option<Link>,
+    status: Arc<Mutex<QueueStatus>>,
+    connection: Option<BrokerConnection>,
     evals: u64,
     /// Branches with a live namespace.
     live: BTreeSet<String>,
@@ -123,7 +123,7 @@ impl Worker {
         loop {
             let command = tokio::select! {
                 command = commands.recv() => command,
-                is_open = wait_for_idle_line(self.link.as_mut()) => {
+                is_open = wait_for_idle_line(self.connection.as_mut()) => {
                     self.on_idle_lines(is_open).await;
                     continue;
                 }
@@ -137,20 +137,20 @@ impl Worker {
                     let _unheard = done.send(());
                 }
                 Some(Command::Shutdown { done }) => {
-                    self.close_link().await;
+                    self.close_connection().await;
                     let _unheard = done.send(());
                     break;
                 }
             }
             self.show(|_| {});
         }
-        self.close_link().await;
+        self.close_connection().await;
     }
 
-    fn show(&self, change: impl FnOnce(&mut LaneFacts)) {
-        let mut facts = self.facts.lock().unwrap_or_else(PoisonError::into_inner);
-        facts.live_branches = self.live.iter().cloned().collect();
-        change(&mut facts);
+    fn show(&self, change: impl FnOnce(&mut QueueStatus)) {
+        let mut status = self.status.lock().unwrap_or_else(PoisonError::into_inner);
+        status.live_branches = self.live.iter().cloned().collect();
+        change(&mut status);
     }
 
     async fn on_job(&mut self, job: Job) {
@@ -158,15 +158,15 @@ impl Worker {
             // Whoever waits is told by the dropped reply.
             return;
         }
-        self.show(|facts| facts.is_running = true);
+        self.show(|status| status.is_running = true);
         let outcome = self.eval(&job).await;
-        self.show(|facts| {
-            facts.is_running = false;
+        self.show(|status| {
+            status.is_running = false;
             if !outcome.interpreter.is_empty() {
-                facts.interpreter = Some(outcome.interpreter.clone());
+                status.interpreter = Some(outcome.interpreter.clone());
             }
             if outcome.sandbox.is_some() {
-                facts.sandbox.clone_from(&outcome.sandbox);
+                status.sandbox.clone_from(&outcome.sandbox);
             }
         });
         let Job { ticket, reply, .. } = job;
@@ -181,7 +181,7 @@ impl Worker {
             Ok(committed) => committed,
             Err(message) => return refused(self.language, EvalErrorKind::StateInvalid, message),
         };
-        let (outcome, verdict) = if self.has_no_interpreter {
+        let (outcome, change) = if self.has_no_interpreter {
             script::run(&self.options, job, committed.as_deref()).await
         } else {
             let first = self.eval_by_broker(job, committed.as_deref()).await;
@@ -191,7 +191,7 @@ impl Worker {
                 first
             }
         };
-        self.settle(job, outcome, verdict, committed.as_deref())
+        self.settle(job, outcome, change, committed.as_deref())
             .await
     }
 
@@ -222,29 +222,29 @@ impl Worker {
         &mut self,
         job: &Job,
         committed: Option<&RawValue>,
-    ) -> (EvalOutcome, Verdict) {
+    ) -> (EvalOutcome, StateChange) {
         let Some(cwd) = self.options.working_folder.to_str() else {
             let message = format!(
                 "Programs cannot run in {}: the name of the folder is not UTF-8.",
                 self.options.working_folder.display()
             );
             let outcome = refused(self.language, EvalErrorKind::Spawn, message);
-            return (outcome, Verdict::Keep);
+            return (outcome, StateChange::Keep);
         };
-        if self.link.is_none() {
-            match Link::start(&self.options, self.language).await {
-                Ok(link) => self.link = Some(link),
+        if self.connection.is_none() {
+            match BrokerConnection::start(&self.options, self.language).await {
+                Ok(connection) => self.connection = Some(connection),
                 Err(message) => {
                     let outcome = refused(self.language, EvalErrorKind::Spawn, message);
-                    return (outcome, Verdict::Keep);
+                    return (outcome, StateChange::Keep);
                 }
             }
         }
-        let Some(link) = &mut self.link else {
+        let Some(connection) = &mut self.connection else {
             let message = "There is no broker.".to_owned();
             return (
                 refused(self.language, EvalErrorKind::Spawn, message),
-                Verdict::Keep,
+                StateChange::Keep,
             );
         };
         self.evals += 1;
@@ -254,33 +254,39 @@ impl Worker {
             EngineName::Fresh => committed.or(empty.as_deref()),
             EngineName::Persistent => None,
         };
-        let circumstances = Circumstances {
+        let context = JudgeContext {
             language: self.language,
             engine: self.engine,
             output_bytes_max: self.options.output_bytes(),
         };
-        let begin = Begin {
+        let setup = RunSetup {
             id: &id,
             engine: self.engine,
             cwd,
-            output_bytes_max: circumstances.output_bytes_max,
+            output_bytes_max: context.output_bytes_max,
             timeout: self.options.timeout(job.request.timeout),
             state,
         };
         let questions = Questions::new(self.options.network_asker.clone());
-        let (raw, calls, end, lost) = run(link, job, begin, questions).await;
-        let sandbox = link.sandbox.clone();
+        let (transcript, calls, end, lost) = run(connection, job, setup, questions).await;
+        let sandbox = connection.sandbox.clone();
         let broker_end = self.after_run(&end).await;
         self.note_lost(lost);
         let open_calls = calls.open();
         let receipts = calls.finish().await;
         let is_reused = match self.engine {
             EngineName::Fresh => committed.is_some(),
-            EngineName::Persistent => raw.is_reused,
+            EngineName::Persistent => transcript.is_reused,
         };
-        let is_started = raw.started.is_some();
-        let (mut outcome, verdict) =
-            judge(raw, receipts, open_calls, &end, &broker_end, &circumstances);
+        let is_started = transcript.started.is_some();
+        let (mut outcome, change) = judge(
+            transcript,
+            receipts,
+            open_calls,
+            &end,
+            &broker_end,
+            &context,
+        );
         outcome.is_kernel_reused = is_reused;
         if is_started {
             outcome.sandbox = sandbox;
@@ -291,10 +297,10 @@ impl Worker {
             }
             self.explain(&mut outcome).await;
         }
-        (outcome, verdict)
+        (outcome, change)
     }
 
-    /// Draws the consequences for the link; gives the sentence about a lost broker.
+    /// Draws the consequences for the connection; gives the sentence about a lost broker.
     async fn after_run(&mut self, end: &End) -> String {
         let why = match end {
             End::Ended(ended) => {
@@ -304,33 +310,35 @@ impl Worker {
                     && self.options.script_engine.is_some()
                 {
                     self.has_no_interpreter = true;
-                    self.drop_link("it is not needed").await;
+                    self.drop_connection("it is not needed").await;
                 }
                 return String::new();
             }
             End::NotSent(_) => return String::new(),
-            End::BrokerGone => match &self.link {
-                Some(link) => link.explain_end().await,
+            End::BrokerGone => match &self.connection {
+                Some(connection) => connection.explain_end().await,
                 None => String::new(),
             },
             End::BrokerSilent => "The broker did not answer in time and was killed.".to_owned(),
-            End::BrokerMad => "The broker wrote what is not understood and was killed.".to_owned(),
+            End::BrokerUnreadable => {
+                "The broker wrote what is not understood and was killed.".to_owned()
+            }
         };
-        self.drop_link("the broker ended").await;
+        self.drop_connection("the broker ended").await;
         why
     }
 
     /// Nothing will run any more.
-    async fn close_link(&mut self) {
-        if let Some(link) = self.link.take() {
-            link.close().await;
+    async fn close_connection(&mut self) {
+        if let Some(connection) = self.connection.take() {
+            connection.close().await;
         }
     }
 
     /// Kills the broker; all live namespaces go with it.
-    async fn drop_link(&mut self, reason: &str) {
-        if let Some(link) = self.link.take() {
-            link.kill().await;
+    async fn drop_connection(&mut self, reason: &str) {
+        if let Some(connection) = self.connection.take() {
+            connection.kill().await;
         }
         let live = std::mem::take(&mut self.live);
         self.note_lost(
@@ -355,15 +363,15 @@ impl Worker {
         &mut self,
         job: &Job,
         mut outcome: EvalOutcome,
-        verdict: Verdict,
+        change: StateChange,
         committed: Option<&RawValue>,
     ) -> EvalOutcome {
         let branch = &job.request.branch;
-        outcome.state = match verdict {
-            Verdict::Commit(state) if committed.is_some_and(|old| old.get() == state) => {
+        outcome.state = match change {
+            StateChange::Commit(state) if committed.is_some_and(|old| old.get() == state) => {
                 KernelState::Committed
             }
-            Verdict::Commit(state) => match self.commit(branch, state).await {
+            StateChange::Commit(state) => match self.commit(branch, state).await {
                 Ok(()) => KernelState::Committed,
                 Err(problem) => {
                     outcome.value = None;
@@ -375,18 +383,18 @@ impl Worker {
                     KernelState::Unchanged
                 }
             },
-            Verdict::Live => {
+            StateChange::Live => {
                 self.live.insert(branch.clone());
                 match outcome.failure {
                     None => KernelState::Committed,
                     Some(_) => KernelState::Mutated,
                 }
             }
-            Verdict::Gone => {
+            StateChange::Gone => {
                 self.live.remove(branch);
                 KernelState::Lost
             }
-            Verdict::Keep => KernelState::Unchanged,
+            StateChange::Keep => KernelState::Unchanged,
         };
         let is_invalidated = job.ticket.handle().invalidated.is_cancelled();
         if is_invalidated && outcome.failure.is_some() && !self.registry.is_closed() {
@@ -406,11 +414,13 @@ impl Worker {
 
     /// Reads what the broker says while nothing runs.
     async fn on_idle_lines(&mut self, is_open: bool) {
-        let Some(link) = &mut self.link else { return };
+        let Some(connection) = &mut self.connection else {
+            return;
+        };
         let mut lost = Vec::new();
         let mut is_sane = true;
         loop {
-            match link.reader.next_line() {
+            match connection.reader.next_line() {
                 Ok(None) => break,
                 Ok(Some(line)) => {
                     if let Some(Report::BranchLost { branch, reason }) = read_own_line(line) {
@@ -425,7 +435,7 @@ impl Worker {
         }
         self.note_lost(lost);
         if !is_open || !is_sane {
-            self.drop_link("the broker ended").await;
+            self.drop_connection("the broker ended").await;
         }
         self.show(|_| {});
     }
@@ -436,12 +446,14 @@ impl Worker {
         if !self.live.remove(branch) {
             return;
         }
-        let Some(link) = &mut self.link else { return };
+        let Some(connection) = &mut self.connection else {
+            return;
+        };
         let mut lost = Vec::new();
-        let is_gone = link.end_branch(branch, &mut lost).await;
+        let is_gone = connection.end_branch(branch, &mut lost).await;
         self.note_lost(lost);
         if !is_gone {
-            self.drop_link("the broker ended").await;
+            self.drop_connection("the broker ended").await;
         }
     }
 
@@ -457,12 +469,12 @@ impl Worker {
                 | EvalErrorKind::UnsettledCalls
                 | EvalErrorKind::Timeout
         );
-        let Some(link) = self.link.as_mut().filter(|_| is_programs) else {
+        let Some(connection) = self.connection.as_mut().filter(|_| is_programs) else {
             return;
         };
         let text = format!("{}\n{}", outcome.stderr, failure.message);
         let mut lost = Vec::new();
-        let sentences = link.explain_denials(text, &mut lost).await;
+        let sentences = connection.explain_denials(text, &mut lost).await;
         self.note_lost(lost);
         outcome.notes.extend(sentences);
     }
@@ -470,9 +482,9 @@ impl Worker {
 
 /// Waits until an idle broker says something, or ends: then false. Never ends without a broker. Nothing is lost when it is
 /// dropped before it ends.
-async fn wait_for_idle_line(link: Option<&mut Link>) -> bool {
-    match link {
-        Some(link) => link.reader.fill().await.is_ok(),
+async fn wait_for_idle_line(connection: Option<&mut BrokerConnection>) -> bool {
+    match connection {
+        Some(connection) => connection.reader.fill().await.is_ok(),
         None => std::future::pending().await,
     }
 }

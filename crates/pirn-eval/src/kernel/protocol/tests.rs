@@ -1,4 +1,4 @@
-use super::{Completion, Progress, Step};
+use super::{Completion, EvalProtocol, Step};
 use crate::frame::parse_worker_frame;
 use crate::limits::{DISPLAYS_MAX, LOSSY_MAX};
 
@@ -8,23 +8,23 @@ const RESULT: &str = r#"{"type":"eval_result","id":"e","ok":true,"value":7,"stat
 const COMPLETE: &str = r#"{"type":"eval_complete","id":"e","token":"t"}"#;
 const READY: &str = r#"{"type":"ready","runtime":"python"}"#;
 
-fn take(progress: &mut Progress, line: &str) -> Result<(), String> {
+fn take(protocol: &mut EvalProtocol, line: &str) -> Result<(), String> {
     let frame = parse_worker_frame(line.as_bytes())?;
-    progress.on_frame(frame).map(|_| ())
+    protocol.on_frame(frame).map(|_| ())
 }
 
 /// An eval up to a phase: 0 not started, 1 running, 2 with a result, 3 with the token out, 4 complete.
-fn at(phase: usize) -> Progress {
-    let mut progress = Progress::new("e".to_owned());
+fn at(phase: usize) -> EvalProtocol {
+    let mut protocol = EvalProtocol::new("e".to_owned());
     for step in 1..=phase {
         match step {
-            1 => progress.start(),
-            2 => take(&mut progress, RESULT).unwrap(),
-            3 => progress.finalize("t".to_owned()),
-            _ => take(&mut progress, COMPLETE).unwrap(),
+            1 => protocol.start(),
+            2 => take(&mut protocol, RESULT).unwrap(),
+            3 => protocol.finalize("t".to_owned()),
+            _ => take(&mut protocol, COMPLETE).unwrap(),
         }
     }
-    progress
+    protocol
 }
 
 #[test]
@@ -79,18 +79,18 @@ fn a_result_counts_only_when_complete() {
 
 #[test]
 fn what_a_result_carries_is_bounded() {
-    let mut progress = at(1);
+    let mut protocol = at(1);
     for _ in 0..DISPLAYS_MAX + 3 {
-        take(&mut progress, DISPLAY).unwrap();
+        take(&mut protocol, DISPLAY).unwrap();
     }
-    assert_eq!(progress.displays.len(), DISPLAYS_MAX);
-    assert_eq!(progress.displays_left_out, 3);
+    assert_eq!(protocol.displays.len(), DISPLAYS_MAX);
+    assert_eq!(protocol.displays_left_out, 3);
     let lossy = vec!["x".repeat(1000); LOSSY_MAX + 1];
     let line = serde_json::json!({"type": "eval_result", "id": "e", "ok": true, "lossy": lossy});
     let line = line.to_string();
     let frame = parse_worker_frame(line.as_bytes()).unwrap();
-    assert!(matches!(progress.on_frame(frame), Ok(Step::Settle)));
-    let (result, _) = progress.into_result().unwrap();
+    assert!(matches!(protocol.on_frame(frame), Ok(Step::Settle)));
+    let (result, _) = protocol.into_result().unwrap();
     assert_eq!(result.lossy.len(), LOSSY_MAX);
     assert!(result.lossy[0].len() < 300);
 }

@@ -50,13 +50,13 @@ pub(super) struct Closed;
 
 /// A sink with what it could not take yet.
 #[derive(Debug)]
-pub(super) struct Outlet<S> {
+pub(super) struct LineWriter<S> {
     sink: S,
     pending: Vec<u8>,
     written: usize,
 }
 
-impl<S: Sink> Outlet<S> {
+impl<S: Sink> LineWriter<S> {
     pub(super) fn new(sink: S) -> Self {
         Self {
             sink,

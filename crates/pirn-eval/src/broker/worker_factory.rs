@@ -15,7 +15,7 @@ use tokio::sync::mpsc::UnboundedSender;
 
 use super::asker::KernelAsker;
 use super::event::{ProcessEvent, WorkerExit};
-use super::wires::{Source, Wires};
+use super::worker_pipes::{Source, WorkerPipes};
 use super::zygote::{Zygote, control_pair};
 use crate::frame::{EngineName, Setup, WireText};
 use crate::outcome::HostDecision;
@@ -33,7 +33,7 @@ const DECISIONS_MAX: usize = 256;
 const DECISION_TEXT_BYTES_MAX: usize = 512;
 
 /// How the workers of one broker are made.
-pub(super) struct Plant {
+pub(super) struct WorkerFactory {
     language: Language,
     interpreter: OsString,
     program: String,
@@ -71,10 +71,10 @@ pub(super) enum StartProblem {
 pub(super) struct ProcessWorker {
     pub(super) key: u64,
     pub(super) child: Arc<Child>,
-    pub(super) wires: Wires,
+    pub(super) pipes: WorkerPipes,
 }
 
-impl Plant {
+impl WorkerFactory {
     /// Prepares confinement. The error is a sentence for people.
     pub(super) fn new(setup: Setup, events: UnboundedSender<ProcessEvent>) -> Result<Self, String> {
         let language = Language::from_name(&setup.language)
@@ -212,7 +212,8 @@ impl Plant {
         let mut child = self.spawn(mode, theirs.into(), None)?;
         let stdout = child.take_output().map(boxed);
         let stderr = child.take_error_output().map(boxed);
-        let wires = Wires::new(ours, stdout, stderr).map_err(|error| self.system_error(&error))?;
+        let pipes =
+            WorkerPipes::new(ours, stdout, stderr).map_err(|error| self.system_error(&error))?;
         let child = Arc::new(child);
         let key = self.next_key();
         let watched = Arc::clone(&child);
@@ -226,7 +227,7 @@ impl Plant {
             // The broker may be ending.
             let _closed = events.send(ProcessEvent::ProcessGone { key, exit });
         });
-        Ok(ProcessWorker { key, child, wires })
+        Ok(ProcessWorker { key, child, pipes })
     }
 
     fn next_key(&mut self) -> u64 {
