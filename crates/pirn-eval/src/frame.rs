@@ -8,8 +8,7 @@ mod line;
 mod shape;
 
 pub(crate) use broker_protocol::{
-    Cause, Ended, EngineName, Order, Report, Setup, StopHow, Stream, WireConfinement, WireText,
-    encode_order, encode_report,
+    Cause, Ended, EngineName, Order, Report, Setup, StopHow, Stream, encode_order, encode_report,
 };
 pub(crate) use line::LineReader;
 #[cfg(any(test, feature = "fuzzing"))]

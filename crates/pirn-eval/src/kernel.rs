@@ -10,7 +10,6 @@ mod protocol;
 mod questions;
 mod queue;
 mod registry;
-mod report;
 mod run;
 mod script;
 

@@ -46,9 +46,7 @@ pub use limits::{
     OUTPUT_BYTES_DEFAULT, OUTPUT_BYTES_LEAST, OUTPUT_BYTES_MOST, STATE_BYTES_MAX, STATE_NODES_MAX,
     TIMEOUT_MAX,
 };
-pub use options::{
-    BrokerProgram, KernelOptions, PythonEngine, WorkerConfinement, WorkerNetwork, WorkerPrograms,
-};
+pub use options::{BrokerProgram, KernelOptions, PythonEngine, WorkerPrograms};
 pub use outcome::{
     CallReceipt, Display, EvalErrorKind, EvalFailure, EvalOutcome, HostDecision, KernelState,
 };

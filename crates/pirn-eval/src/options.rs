@@ -5,9 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use pirn_sandbox::{
-    Level, LevelChoice, Limits, NetworkAsker, NetworkRules, Profile, Readable, UNREADABLE_DEFAULT,
-};
+use pirn_sandbox::{NetworkAsker, PolicySpec};
 
 use crate::limits::{OUTPUT_BYTES_DEFAULT, OUTPUT_BYTES_LEAST, OUTPUT_BYTES_MOST, TIMEOUT_MAX};
 use crate::script::ScriptEngine;
@@ -49,64 +47,6 @@ pub struct BrokerProgram {
     pub arguments: Vec<OsString>,
 }
 
-/// What workers may reach over the network.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum WorkerNetwork {
-    /// Nothing.
-    #[default]
-    Off,
-    /// What these rules let through, and other hosts as [`KernelOptions::network_asker`] says.
-    AllowList(NetworkRules),
-    /// Everything.
-    On,
-}
-
-/// How workers are confined. Their own processes apply it, so it is data.
-#[derive(Debug, Clone)]
-pub struct WorkerConfinement {
-    /// What they may write; [`Profile::Off`] counts as [`Profile::WorkspaceWrite`], since workers are always confined.
-    pub profile: Profile,
-    /// What they may reach.
-    pub network: WorkerNetwork,
-    /// Whether names of allowed hosts may resolve to addresses of private networks.
-    pub private_networks: bool,
-    /// Further folders they may write.
-    pub write_roots: Vec<PathBuf>,
-    /// What they may read.
-    pub readable: Readable,
-    /// What they may not read even so; see [`pirn_sandbox::SandboxPolicy::unreadable`].
-    pub unreadable: Vec<String>,
-    /// The user's home.
-    pub home: Option<PathBuf>,
-    /// Where private temporary folders are created.
-    pub temp_dir: PathBuf,
-    /// Bounds on resources.
-    pub limits: Limits,
-    /// Which level to use.
-    pub level: LevelChoice,
-    /// Where the machine cannot give at least this level, nothing starts.
-    pub require: Option<Level>,
-}
-
-impl WorkerConfinement {
-    /// The default profile without network, and the default list of unreadable places.
-    pub fn new(temp_dir: impl Into<PathBuf>) -> Self {
-        Self {
-            profile: Profile::WorkspaceWrite,
-            network: WorkerNetwork::Off,
-            private_networks: false,
-            write_roots: Vec::new(),
-            readable: Readable::default(),
-            unreadable: UNREADABLE_DEFAULT.iter().map(ToString::to_string).collect(),
-            home: None,
-            temp_dir: temp_dir.into(),
-            limits: Limits::default(),
-            level: LevelChoice::default(),
-            require: None,
-        }
-    }
-}
-
 /// The programs that run inside the interpreters. The defaults are Pirn's own; others are for tests of the protocol.
 #[derive(Debug, Clone, Default)]
 pub struct WorkerPrograms {
@@ -127,11 +67,10 @@ pub struct KernelOptions {
     pub python: Option<PathBuf>,
     /// Node; `None`: `node` on the `PATH` of the environment.
     pub node: Option<PathBuf>,
-    /// Where programs run; an absolute path.
-    pub working_folder: PathBuf,
-    /// How workers are confined.
-    pub confinement: WorkerConfinement,
-    /// Who is asked about hosts that no rule of [`WorkerNetwork::AllowList`] decides; without, they are refused. The time-out of
+    /// Where programs run, and how workers are confined. [`Profile::Off`](pirn_sandbox::Profile::Off) counts as
+    /// [`Profile::WorkspaceWrite`](pirn_sandbox::Profile::WorkspaceWrite): workers are always confined.
+    pub confinement: PolicySpec,
+    /// Who is asked about hosts that no rule of an allow-list decides; without, they are refused. The time-out of
     /// the eval goes on meanwhile, and with the eval its questions end.
     pub network_asker: Option<Arc<dyn NetworkAsker>>,
     /// How Python programs follow each other.
@@ -150,18 +89,12 @@ pub struct KernelOptions {
 
 impl KernelOptions {
     /// Options with the default engine and limits, an empty environment, and no engine of Pirn's own for JavaScript.
-    pub fn new(
-        broker: BrokerProgram,
-        working_folder: impl Into<PathBuf>,
-        confinement: WorkerConfinement,
-        state: Arc<dyn StateStore>,
-    ) -> Self {
+    pub fn new(broker: BrokerProgram, confinement: PolicySpec, state: Arc<dyn StateStore>) -> Self {
         Self {
             broker,
             environment: Vec::new(),
             python: None,
             node: None,
-            working_folder: working_folder.into(),
             confinement,
             network_asker: None,
             python_engine: PythonEngine::default(),
@@ -192,7 +125,6 @@ impl std::fmt::Debug for KernelOptions {
             .field("broker", &self.broker)
             .field("python", &self.python)
             .field("node", &self.node)
-            .field("working_folder", &self.working_folder)
             .field("confinement", &self.confinement)
             .field("network_asker", &self.network_asker)
             .field("python_engine", &self.python_engine)

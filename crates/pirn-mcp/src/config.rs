@@ -15,7 +15,7 @@ mod problem;
 mod resolve;
 mod schema;
 
-pub use confinement::{SandboxEntry, ServerConfinement, ServerSandbox};
+pub use confinement::SandboxEntry;
 pub(crate) use document::{clash, clash_message, is_server_name};
 pub use edit::{Edit, EditOutcome, Setting, WhenMissing, edit_config};
 pub use entry::{

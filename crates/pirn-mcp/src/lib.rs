@@ -21,10 +21,10 @@ pub use config::{
     ALLOWED_VARIABLES, ALLOWED_VARIABLES_WINDOWS, ClientRegistration, CommandRunner, ConfigFile,
     ConfigProblem, ConfigSurroundings, Edit, EditOutcome, HttpEntry, HttpKind, HttpServer,
     ImportAction, ImportPlan, ImportProgram, ImportRow, ImportSource, LoadedConfig, McpExposure,
-    NewServer, OAuthSettings, ResolvedServer, SandboxEntry, Scope, ServerConfinement, ServerEntry,
-    ServerOrigin, ServerSandbox, Setting, Severity, ShellRunner, StartMode, StdioEntry,
-    StdioServer, Timeouts, ToolExposures, Transport, TransportEntry, WhenMissing, config_schema,
-    discover_imports, edit_config, load, plan_import,
+    NewServer, OAuthSettings, ResolvedServer, SandboxEntry, Scope, ServerEntry, ServerOrigin,
+    Setting, Severity, ShellRunner, StartMode, StdioEntry, StdioServer, Timeouts, ToolExposures,
+    Transport, TransportEntry, WhenMissing, config_schema, discover_imports, edit_config, load,
+    plan_import,
 };
 pub use connection::{Era, ServerFacts};
 pub use elicitation::{ElicitationAnswer, ElicitationKind, ElicitationRequest, Elicitor};

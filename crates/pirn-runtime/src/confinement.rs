@@ -3,11 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use pirn_mcp::ServerConfinement;
 use pirn_sandbox::{
     ErrorKind as SandboxErrorKind, HostRule, Layer, Level, Limits, Network, NetworkAsker,
-    NetworkDecision, NetworkMode, NetworkOptions, NetworkProxy, NetworkRules, NetworkVerdict,
-    Profile, Readable, Sandbox, SandboxPolicy, SandboxReport, UNREADABLE_DEFAULT,
+    NetworkDecision, NetworkMode, NetworkProxy, NetworkRules, NetworkVerdict, PolicySpec, Profile,
+    Readable, Sandbox, SandboxReport, UNREADABLE_DEFAULT,
 };
 use pirn_settings::{HostEnv, ReadableMode, SandboxSettings, THE_DEFAULTS};
 
@@ -63,15 +62,11 @@ impl Confinement {
             return Ok(without(None));
         }
         let has_asker = asker.is_some() && settings.network == NetworkMode::AllowList;
-        let (network, proxy) = match settings.network {
-            NetworkMode::Off => (Network::Off, None),
-            NetworkMode::On => (Network::On, None),
-            NetworkMode::AllowList => {
-                let proxy = proxy(settings, asker)?;
-                (Network::AllowList(proxy.clone()), Some(proxy))
-            }
+        let policy = policy_spec(settings, folder, env)?.into_policy(asker);
+        let proxy = match &policy.network {
+            Network::AllowList(proxy) => Some(proxy.clone()),
+            Network::Off | Network::On => None,
         };
-        let policy = sandbox_policy(settings, network, folder, env);
         let sandbox = match preparation {
             // What the defaults ask for stops no run, so nobody has to know beforehand whether it can be had.
             Preparation::OnFirstUse if is_default(settings) => Sandbox::on_demand(policy),
@@ -202,17 +197,17 @@ fn is_bound(layer: Layer) -> bool {
     )
 }
 
-/// What the settings say, as a policy for work in `folder`. The network is given apart: an allow-list needs a proxy that somebody
-/// owns.
-pub fn sandbox_policy(
+/// What the settings say, as a policy for work in `folder`. Fails where a host in them is none.
+pub fn policy_spec(
     settings: &SandboxSettings,
-    network: Network,
     folder: &Path,
     env: &HostEnv,
-) -> SandboxPolicy {
-    let mut policy = SandboxPolicy::new(folder, &env.temp_dir);
+) -> Result<PolicySpec, Error> {
+    let mut policy = PolicySpec::new(folder, &env.temp_dir);
     policy.profile = settings.profile;
-    policy.network = network;
+    policy.network = settings.network;
+    policy.network_rules = network_rules(settings)?;
+    policy.private_networks = settings.private_networks;
     policy.write_roots.clone_from(&settings.write_roots);
     policy.readable = match settings.readable {
         ReadableMode::Everything => Readable::Everything,
@@ -226,7 +221,7 @@ pub fn sandbox_policy(
         ..Limits::default()
     };
     policy.require = settings.require;
-    policy
+    Ok(policy)
 }
 
 fn unreadable(settings: &SandboxSettings, pirn_home: Option<&PathBuf>) -> Vec<String> {
@@ -246,39 +241,8 @@ fn unreadable(settings: &SandboxSettings, pirn_home: Option<&PathBuf>) -> Vec<St
     patterns
 }
 
-/// What the settings say about servers that their entries confine.
-pub(crate) fn server_confinement(settings: &SandboxSettings, env: &HostEnv) -> ServerConfinement {
-    let policy = sandbox_policy(settings, Network::Off, Path::new("/"), env);
-    ServerConfinement {
-        unreadable: policy.unreadable,
-        // They were checked when they were read.
-        denied_hosts: settings
-            .denied_hosts
-            .iter()
-            .filter_map(|host| host.parse().ok())
-            .collect(),
-        private_networks: settings.private_networks,
-        temp_dir: policy.temp_dir,
-        limits: policy.limits,
-        require: policy.require,
-    }
-}
-
-/// The proxy of an allow-list.
-fn proxy(
-    settings: &SandboxSettings,
-    asker: Option<Arc<dyn NetworkAsker>>,
-) -> Result<NetworkProxy, Error> {
-    let options = NetworkOptions {
-        private_networks: settings.private_networks,
-        asker,
-        ..NetworkOptions::default()
-    };
-    Ok(NetworkProxy::new(network_rules(settings)?, options))
-}
-
 /// The rules of an allow-list.
-pub(crate) fn network_rules(settings: &SandboxSettings) -> Result<NetworkRules, Error> {
+fn network_rules(settings: &SandboxSettings) -> Result<NetworkRules, Error> {
     let rules = |hosts: &[String]| {
         hosts
             .iter()

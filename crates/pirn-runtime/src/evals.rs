@@ -6,13 +6,13 @@ use std::sync::Arc;
 use pirn_eval::{
     AdapterOptions, BrokerProgram, EvalArguments, EvalReport, EvalTool, Gates, Kernel,
     KernelOptions, MemoryStateStore, PythonEngine, ScriptEngine, StateStore, Updates,
-    WorkerConfinement, WorkerNetwork, eval_adapters,
+    eval_adapters,
 };
-use pirn_sandbox::{Network, NetworkMode, Profile};
+use pirn_sandbox::Profile;
 use pirn_settings::{EvalEngine, HostEnv, SandboxSettings, Settings};
 use pirn_tool::{CallContext, Effects, Pipeline};
 
-use crate::confinement::{Confinement, network_rules, sandbox_policy};
+use crate::confinement::{Confinement, policy_spec};
 use crate::error::Error;
 
 /// The project's own Python, where it has one.
@@ -104,8 +104,7 @@ impl Evals {
         let eval = &settings.eval;
         let mut kernel = KernelOptions::new(
             options.broker,
-            folder,
-            worker_confinement(&eval_sandbox(settings), folder, env)?,
+            policy_spec(&eval_sandbox(settings), folder, env)?,
             options.state,
         );
         kernel.environment.clone_from(&env.environment);
@@ -164,32 +163,6 @@ impl Evals {
     pub(crate) async fn close(&self) {
         self.kernel.close().await;
     }
-}
-
-/// The same confinement as that of commands, as data for the broker.
-fn worker_confinement(
-    settings: &SandboxSettings,
-    folder: &Path,
-    env: &HostEnv,
-) -> Result<WorkerConfinement, Error> {
-    let policy = sandbox_policy(settings, Network::Off, folder, env);
-    Ok(WorkerConfinement {
-        profile: policy.profile,
-        network: match settings.network {
-            NetworkMode::Off => WorkerNetwork::Off,
-            NetworkMode::On => WorkerNetwork::On,
-            NetworkMode::AllowList => WorkerNetwork::AllowList(network_rules(settings)?),
-        },
-        private_networks: settings.private_networks,
-        write_roots: policy.write_roots,
-        readable: policy.readable,
-        unreadable: policy.unreadable,
-        home: policy.home,
-        limits: policy.limits,
-        level: policy.level,
-        require: policy.require,
-        ..WorkerConfinement::new(policy.temp_dir)
-    })
 }
 
 /// The program that a setting names: a path, `~/…`, or a name on the `PATH`.

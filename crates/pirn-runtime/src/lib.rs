@@ -20,7 +20,7 @@ mod tool_filter;
 
 pub use builder::{BuiltinTools, RuntimeBuilder};
 pub use client::{Client, ClientOptions, ScriptRun};
-pub use confinement::{Confinement, Preparation, sandbox_policy};
+pub use confinement::{Confinement, Preparation, policy_spec};
 pub use effect_policy::{EffectPolicy, Otherwise, effect_names};
 pub use error::{Error, ErrorKind};
 pub use evals::{EvalOptions, EvalRun, eval_sandbox};

@@ -11,7 +11,7 @@ use pirn_mcp::{
 use pirn_settings::{HostEnv, SandboxSettings};
 use pirn_tool::{Registry, matches_pattern, mcp_namespace};
 
-use crate::confinement::server_confinement;
+use crate::confinement::policy_spec;
 use crate::error::{Error, ErrorKind};
 
 /// How Pirn calls itself towards servers.
@@ -74,7 +74,7 @@ impl Servers {
         let home = env.pirn_home.as_ref();
         let manager = McpManager::new(ManagerOptions {
             registry: registry.clone(),
-            surroundings: config_surroundings(folder, sandbox, env),
+            surroundings: config_surroundings(folder, sandbox, env)?,
             folders: ManagerFolders {
                 logs: home.map(|home| home.join(LOG_FOLDER)),
                 era_cache: home.map(|home| home.join(PROTOCOL_CACHE_FILE)),
@@ -150,11 +150,12 @@ pub fn config_surroundings(
     folder: &Path,
     sandbox: &SandboxSettings,
     env: &HostEnv,
-) -> ConfigSurroundings {
-    ConfigSurroundings {
-        confinement: Some(server_confinement(sandbox, env)),
+) -> Result<ConfigSurroundings, Error> {
+    Ok(ConfigSurroundings {
+        // Each entry says what its server may reach, and where it works.
+        confinement: Some(policy_spec(sandbox, folder, env)?),
         ..ConfigSurroundings::new(env.environment.clone(), env.home.clone(), folder.to_owned())
-    }
+    })
 }
 
 /// Signing in to servers, outside any runtime. `None` where there is no folder to keep credentials in.

@@ -43,7 +43,9 @@ mod child_supervisor;
 #[cfg(test)]
 mod job;
 mod mode;
+mod named;
 mod network;
+mod os_text;
 mod output;
 mod paths;
 mod policy;
@@ -69,10 +71,12 @@ pub use network::{
     NetworkDecision, NetworkFuture, NetworkOptions, NetworkProxy, NetworkReason, NetworkRules,
     NetworkUplink, NetworkVerdict, SystemUplink,
 };
+pub use os_text::OsText;
 pub use output::{CapturedOutput, ChildOutput};
 pub use paths::{FileRefusal, FileRules};
 pub use policy::{
-    Level, LevelChoice, Limits, Network, Profile, Readable, SandboxPolicy, UNREADABLE_DEFAULT,
+    Level, LevelChoice, Limits, Network, PolicySpec, Profile, Readable, SandboxPolicy,
+    UNREADABLE_DEFAULT,
 };
 pub use report::{Layer, MissingLayer, SandboxReport};
 pub use sandbox::{Sandbox, levels_here};

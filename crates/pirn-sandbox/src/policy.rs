@@ -1,9 +1,17 @@
 //! What confined children may do, as the caller states it.
 
+mod spec;
+
 use std::path::PathBuf;
 use std::time::Duration;
 
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::mode::NetworkMode;
 use crate::network::NetworkProxy;
+use crate::{named, os_text};
+
+pub use spec::PolicySpec;
 
 /// What children may write.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
@@ -38,6 +46,18 @@ impl Profile {
     }
 }
 
+impl Serialize for Profile {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+impl<'de> Deserialize<'de> for Profile {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        named::deserialize(deserializer, "profile", Self::from_name)
+    }
+}
+
 /// What children may reach over the network.
 #[derive(Debug, Clone, Default)]
 pub enum Network {
@@ -51,13 +71,18 @@ pub enum Network {
 }
 
 impl Network {
+    /// Which of the three it is.
+    pub fn mode(&self) -> NetworkMode {
+        match self {
+            Self::Off => NetworkMode::Off,
+            Self::AllowList(_) => NetworkMode::AllowList,
+            Self::On => NetworkMode::On,
+        }
+    }
+
     /// The name in settings, flags and reports.
     pub fn as_str(&self) -> &'static str {
-        match self {
-            Self::Off => "off",
-            Self::AllowList(_) => "allow-list",
-            Self::On => "on",
-        }
+        self.mode().as_str()
     }
 }
 
@@ -91,8 +116,21 @@ impl Level {
     }
 }
 
+impl Serialize for Level {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+impl<'de> Deserialize<'de> for Level {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        named::deserialize(deserializer, "level", Self::from_name)
+    }
+}
+
 /// Which level to use.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum LevelChoice {
     /// The strongest this machine can give.
     #[default]
@@ -102,18 +140,19 @@ pub enum LevelChoice {
 }
 
 /// What is readable.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Readable {
     /// Everything the user can read, but for [`SandboxPolicy::unreadable`], the places of other programs' sockets (`/run`) and
     /// the shared temporary folder.
     #[default]
     Everything,
     /// The system's programs and libraries, the working folder, the write roots and these.
-    Only(Vec<PathBuf>),
+    Only(#[serde(with = "os_text::paths")] Vec<PathBuf>),
 }
 
 /// Bounds on what children use together. `None`: no bound but the machine's.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
     /// Memory of all processes together, in bytes. Needs a cgroup.
     pub memory_bytes: Option<u64>,

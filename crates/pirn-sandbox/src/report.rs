@@ -1,7 +1,9 @@
 //! What confinement is in force, for receipts and for people.
 
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::mode::NetworkMode;
+use crate::named;
 use crate::policy::{Level, Profile};
 
 /// One means of confinement.
@@ -50,6 +52,30 @@ pub enum Layer {
 }
 
 impl Layer {
+    /// All of them, in the order of reports.
+    pub const ALL: [Self; 20] = [
+        Self::UserNamespace,
+        Self::MountNamespace,
+        Self::PrivateRoot,
+        Self::ProcessNamespace,
+        Self::PrivateProc,
+        Self::NetworkNamespace,
+        Self::IpcNamespace,
+        Self::HostNameNamespace,
+        Self::LandlockFiles,
+        Self::LandlockScopes,
+        Self::Seccomp,
+        Self::ResourceLimits,
+        Self::CgroupMemory,
+        Self::CgroupProcesses,
+        Self::NoNewPrivileges,
+        Self::ProtectedPaths,
+        Self::UnreadablePaths,
+        Self::NetworkProxy,
+        Self::Seatbelt,
+        Self::JobObject,
+    ];
+
     /// The name in reports.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -75,6 +101,11 @@ impl Layer {
             Self::JobObject => "job-object",
         }
     }
+
+    /// Finds a layer by its name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|layer| layer.as_str() == name)
+    }
 }
 
 impl Serialize for Layer {
@@ -83,20 +114,14 @@ impl Serialize for Layer {
     }
 }
 
-impl Serialize for Level {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.as_str())
-    }
-}
-
-impl Serialize for Profile {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.as_str())
+impl<'de> Deserialize<'de> for Layer {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        named::deserialize(deserializer, "layer", Self::from_name)
     }
 }
 
 /// A layer that the policy would use and the machine does not give.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MissingLayer {
     /// The layer.
     pub layer: Layer,
@@ -107,19 +132,19 @@ pub struct MissingLayer {
 }
 
 /// What confinement is in force: part of every confined run's receipt.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SandboxReport {
     /// The profile that was asked for.
     pub profile: Profile,
-    /// The network that was asked for: `off`, `allow-list` or `on`.
-    pub network: &'static str,
+    /// The network that was asked for.
+    pub network: NetworkMode,
     /// The level in force; `None` with [`Profile::Off`] and where there is no confinement.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub level: Option<Level>,
     /// What is in force.
     pub layers: Vec<Layer>,
     /// What is not, though the policy would use it.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<MissingLayer>,
 }

@@ -78,7 +78,7 @@ impl Preparation {
 fn nothing_in_force(policy: &SandboxPolicy) -> SandboxReport {
     SandboxReport {
         profile: policy.profile,
-        network: policy.network.as_str(),
+        network: policy.network.mode(),
         level: None,
         layers: Vec::new(),
         missing: Vec::new(),

@@ -8,8 +8,9 @@ use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use pirn_eval::{
     BrokerProgram, Capability, CapabilityCaller, CapabilityFailure, EvalErrorKind, EvalOutcome,
-    EvalRequest, Kernel, KernelOptions, Language, MemoryStateStore, WorkerConfinement,
+    EvalRequest, Kernel, KernelOptions, Language, MemoryStateStore,
 };
+use pirn_sandbox::{NetworkMode, PolicySpec};
 use pirn_tool::Effects;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -85,12 +86,13 @@ fn kernel(folder: &std::path::Path) -> Result<Kernel> {
         program: pirn()?,
         arguments: vec!["--eval-broker".into()],
     };
-    let confinement = WorkerConfinement {
+    let confinement = PolicySpec {
         home: std::env::home_dir(),
-        ..WorkerConfinement::new(std::env::temp_dir())
+        network: NetworkMode::Off,
+        ..PolicySpec::new(folder, std::env::temp_dir())
     };
     let state = Arc::new(MemoryStateStore::new());
-    let mut options = KernelOptions::new(broker, folder, confinement, state);
+    let mut options = KernelOptions::new(broker, confinement, state);
     options.environment = std::env::vars_os().collect();
     Ok(Kernel::new(options))
 }

@@ -214,7 +214,7 @@ impl Service {
         self.engine = setup.engine;
         self.factory = WorkerFactory::new(setup, self.sender.clone());
         let (sandbox, refusal) = match &self.factory {
-            Ok(factory) => (serde_json::to_value(factory.sandbox().report()).ok(), None),
+            Ok(factory) => (Some(factory.sandbox().report().clone()), None),
             Err(refusal) => (None, Some(refusal.clone())),
         };
         self.report(&Report::Configured { sandbox, refusal })?;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use pirn_sandbox::{
     Child, Command, ErrorKind, ExitStatus, Layer, Network, NetworkAnswer, NetworkDecision,
-    NetworkProxy, OutputMode, Sandbox,
+    NetworkProxy, OsText, OutputMode, Profile, Sandbox,
 };
 use tokio::sync::mpsc::UnboundedSender;
 
@@ -17,7 +17,7 @@ use super::asker::KernelAsker;
 use super::event::{ProcessEvent, WorkerExit};
 use super::worker_pipes::{Source, WorkerPipes};
 use super::zygote::{Zygote, control_pair};
-use crate::frame::{EngineName, Setup, WireText};
+use crate::frame::{EngineName, Setup};
 use crate::outcome::HostDecision;
 use crate::request::Language;
 use crate::tail::SharedTail;
@@ -82,10 +82,12 @@ impl WorkerFactory {
         let asker = setup
             .asks_about_hosts
             .then(|| Arc::new(KernelAsker::new(events.clone())));
-        let policy = setup.confinement.into_policy(
-            setup.working_folder.path(),
-            asker.clone().map(|asker| asker as Arc<_>),
-        )?;
+        let mut confinement = setup.confinement;
+        // Workers are always confined.
+        if confinement.profile == Profile::Off {
+            confinement.profile = Profile::WorkspaceWrite;
+        }
+        let policy = confinement.into_policy(asker.clone().map(|asker| asker as Arc<_>));
         let sandbox = Sandbox::prepare(policy).map_err(|error| error.to_string())?;
         Ok(Self {
             language,
@@ -96,7 +98,7 @@ impl WorkerFactory {
             environment: setup
                 .environment
                 .into_iter()
-                .map(|(WireText(name), WireText(value))| (name, value))
+                .map(|(OsText(name), OsText(value))| (name, value))
                 .collect(),
             sandbox,
             asker,

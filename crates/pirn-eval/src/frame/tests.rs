@@ -1,16 +1,14 @@
 use std::io::Cursor;
 
-use pirn_sandbox::{Network, Profile};
 use pirn_tool::Effects;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::{
-    EngineName, EvalContent, LineReader, Order, Report, Stream, WireConfinement, WireText,
-    encode_order, encode_report, parse_worker_frame, push_call_result, push_eval,
+    EngineName, EvalContent, LineReader, Order, Report, Stream, encode_order, encode_report,
+    parse_worker_frame, push_call_result, push_eval,
 };
 use crate::limits::FRAME_BYTES_MAX;
-use crate::options::WorkerConfinement;
 use crate::request::Capability;
 
 /// The lines that a reader gives of these bytes, and whether it stopped at one that is too long.
@@ -167,43 +165,6 @@ fn orders_and_reports_come_back() {
     encode_report(&mut line, &report);
     let back: Report = serde_json::from_slice(&line[1..]).unwrap();
     assert_eq!(format!("{back:?}"), format!("{report:?}"));
-}
-
-#[tokio::test]
-async fn confinement_comes_back_as_a_policy() {
-    let mut confinement = WorkerConfinement::new("/tmp/x");
-    confinement.profile = Profile::Off;
-    confinement.network = crate::options::WorkerNetwork::AllowList(pirn_sandbox::NetworkRules {
-        allow: vec!["*.example.com:443".parse().unwrap()],
-        deny: vec!["bad.example.com".parse().unwrap()],
-    });
-    confinement.private_networks = true;
-    confinement.limits.cpu = Some(std::time::Duration::from_secs(5));
-    let wire = serde_json::to_vec(&WireConfinement::from(&confinement)).unwrap();
-    let wire: WireConfinement = serde_json::from_slice(&wire).unwrap();
-    let policy = wire.into_policy("/srv/work".into(), None).unwrap();
-    // Workers are always confined.
-    assert_eq!(policy.profile, Profile::WorkspaceWrite);
-    let Network::AllowList(proxy) = &policy.network else {
-        panic!("{:?}", policy.network);
-    };
-    assert_eq!(proxy.rules().allow, ["*.example.com:443".parse().unwrap()]);
-    assert_eq!(proxy.rules().deny, ["bad.example.com".parse().unwrap()]);
-    let shown = format!("{proxy:?}");
-    assert!(shown.contains("private_networks: true"), "{shown}");
-    assert_eq!(policy.limits, confinement.limits);
-    assert_eq!(policy.unreadable, confinement.unreadable);
-    assert_eq!(policy.temp_dir, confinement.temp_dir);
-}
-
-#[cfg(unix)]
-#[test]
-fn texts_that_are_not_utf8_arrive() {
-    use std::os::unix::ffi::OsStringExt as _;
-    let text = WireText(std::ffi::OsString::from_vec(vec![b'a', 0xff]));
-    let json = serde_json::to_string(&text).unwrap();
-    assert_eq!(json, "[97,255]");
-    assert_eq!(serde_json::from_str::<WireText>(&json).unwrap(), text);
 }
 
 proptest! {

@@ -3,17 +3,13 @@
 use std::io;
 use std::time::Duration;
 
-use pirn_sandbox::{Child, ChildOutput, Command, OutputMode, SandboxReport, Stdin};
+use pirn_sandbox::{Child, ChildOutput, Command, OsText, OutputMode, SandboxReport, Stdin};
 use tokio::io::AsyncWriteExt as _;
 use tokio::process::ChildStdin;
 use tokio::time::timeout;
 
-use super::report::read_report;
 use super::run::LostNamespace;
-use crate::frame::{
-    EngineName, LineReader, ORIGIN_MARK, Order, Report, Setup, WireConfinement, WireText,
-    encode_order,
-};
+use crate::frame::{EngineName, LineReader, ORIGIN_MARK, Order, Report, Setup, encode_order};
 use crate::limits::{BROKER_GRACE, BROKER_START};
 use crate::options::{KernelOptions, PythonEngine};
 use crate::request::Language;
@@ -76,11 +72,11 @@ pub(super) fn engine_of(options: &KernelOptions, language: Language) -> EngineNa
 fn setup_of(options: &KernelOptions, language: Language) -> Setup {
     let (interpreter, program) = match language {
         Language::Python => (
-            options.python.as_ref().map(WireText::from),
+            options.python.as_ref().map(OsText::from),
             &options.workers.python,
         ),
         Language::JavaScript => (
-            options.node.as_ref().map(WireText::from),
+            options.node.as_ref().map(OsText::from),
             &options.workers.javascript,
         ),
     };
@@ -88,7 +84,7 @@ fn setup_of(options: &KernelOptions, language: Language) -> Setup {
         language: language.as_str().to_owned(),
         engine: engine_of(options, language),
         interpreter: interpreter.unwrap_or_else(|| {
-            WireText::from(match language {
+            OsText::from(match language {
                 Language::Python => "python3",
                 Language::JavaScript => "node",
             })
@@ -97,10 +93,9 @@ fn setup_of(options: &KernelOptions, language: Language) -> Setup {
         environment: options
             .environment
             .iter()
-            .map(|(name, value)| (WireText::from(name), WireText::from(value)))
+            .map(|(name, value)| (OsText::from(name), OsText::from(value)))
             .collect(),
-        working_folder: WireText::from(&options.working_folder),
-        confinement: WireConfinement::from(&options.confinement),
+        confinement: options.confinement.clone(),
         asks_about_hosts: options.network_asker.is_some(),
     }
 }
@@ -140,7 +135,7 @@ impl BrokerConnection {
         match timeout(BROKER_START, configured).await {
             Ok(Some((_, Some(refusal)))) => Err(refusal),
             Ok(Some((sandbox, None))) => {
-                connection.sandbox = sandbox.as_ref().and_then(read_report);
+                connection.sandbox = sandbox;
                 Ok(connection)
             }
             Ok(None) => Err(connection.explain_end().await),

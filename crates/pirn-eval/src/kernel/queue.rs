@@ -223,10 +223,10 @@ impl Worker {
         job: &Job,
         committed: Option<&RawValue>,
     ) -> (EvalOutcome, StateChange) {
-        let Some(cwd) = self.options.working_folder.to_str() else {
+        let Some(cwd) = self.options.confinement.working_folder.to_str() else {
             let message = format!(
                 "Programs cannot run in {}: the name of the folder is not UTF-8.",
-                self.options.working_folder.display()
+                self.options.confinement.working_folder.display()
             );
             let outcome = refused(self.language, EvalErrorKind::Spawn, message);
             return (outcome, StateChange::Keep);

@@ -1,6 +1,6 @@
 //! What confines programs, in words and as effects.
 
-use pirn_sandbox::{Profile, SandboxReport};
+use pirn_sandbox::{NetworkMode, Profile, SandboxReport};
 use pirn_tool::Effects;
 
 /// What a program can do by itself in this confinement. `None`: nothing confines it.
@@ -16,7 +16,7 @@ pub fn confinement_effects(report: Option<&SandboxReport>) -> Effects {
         Profile::ReadOnly => {}
         Profile::WorkspaceWrite => effects = effects | Effects::WRITE,
     }
-    if report.network == "off" {
+    if report.network == NetworkMode::Off {
         effects
     } else {
         effects | Effects::NETWORK
@@ -39,9 +39,9 @@ pub fn confinement_sentence(report: Option<&SandboxReport>) -> String {
         }
     };
     let network = match report.network {
-        "off" => "have no network",
-        "allow-list" => "reach only allowed hosts",
-        _ => "can use the network",
+        NetworkMode::Off => "have no network",
+        NetworkMode::AllowList => "reach only allowed hosts",
+        NetworkMode::On => "can use the network",
     };
     let missing = if report.missing.is_empty() {
         String::new()

@@ -525,10 +525,10 @@ fn the_description_says_what_can_be_called_and_what_holds() {
 
 #[test]
 fn confinement_is_told_as_it_is() {
-    use pirn_sandbox::{Layer, Level, MissingLayer, Profile, SandboxReport};
+    use pirn_sandbox::{Layer, Level, MissingLayer, NetworkMode, Profile, SandboxReport};
     let report = SandboxReport {
         profile: Profile::WorkspaceWrite,
-        network: "off",
+        network: NetworkMode::Off,
         level: Some(Level::Min),
         layers: Vec::new(),
         missing: vec![MissingLayer {
@@ -555,7 +555,7 @@ fn confinement_is_told_as_it_is() {
         ),
         (
             SandboxReport {
-                network: "on",
+                network: NetworkMode::On,
                 ..report.clone()
             },
             all,
@@ -563,7 +563,7 @@ fn confinement_is_told_as_it_is() {
         ),
         (
             SandboxReport {
-                network: "allow-list",
+                network: NetworkMode::AllowList,
                 ..report.clone()
             },
             all,

@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, Mutex};
 
-use pirn_eval::{EvalOutcome, KernelOptions, PythonEngine, WorkerNetwork};
-use pirn_sandbox::{NetworkAnswer, NetworkAsker, NetworkFuture, NetworkRules};
+use pirn_eval::{EvalOutcome, KernelOptions, PythonEngine};
+use pirn_sandbox::{NetworkAnswer, NetworkAsker, NetworkFuture, NetworkMode};
 use serde_json::json;
 use tokio::sync::Notify;
 
@@ -77,10 +77,9 @@ impl Somebody {
 }
 
 fn allow_list(options: &mut KernelOptions, allow: &[&str]) {
-    options.confinement.network = WorkerNetwork::AllowList(NetworkRules {
-        allow: allow.iter().map(|rule| rule.parse().unwrap()).collect(),
-        deny: Vec::new(),
-    });
+    options.confinement.network = NetworkMode::AllowList;
+    options.confinement.network_rules.allow =
+        allow.iter().map(|rule| rule.parse().unwrap()).collect();
 }
 
 fn bench(somebody: &Arc<Somebody>, engine: PythonEngine) -> Bench {

@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 use futures_util::future::BoxFuture;
 use pirn_eval::{
     BrokerProgram, Capability, CapabilityCaller, CapabilityFailure, EvalOutcome, EvalRequest,
-    Kernel, KernelOptions, Language, MemoryStateStore, StateStore, WorkerConfinement,
+    Kernel, KernelOptions, Language, MemoryStateStore, StateStore,
 };
-use pirn_sandbox::{Level, LevelChoice};
+use pirn_sandbox::{Level, LevelChoice, NetworkMode, PolicySpec};
 use pirn_tool::Effects;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -88,10 +88,11 @@ pub(crate) fn options(store: &Arc<MemoryStateStore>, folder: &std::path::Path) -
     std::fs::create_dir_all(&work).unwrap();
     let temp = folder.join("temp");
     std::fs::create_dir_all(&temp).unwrap();
+    let mut confinement = PolicySpec::new(work, temp);
+    confinement.network = NetworkMode::Off;
     let mut options = KernelOptions::new(
         broker,
-        work,
-        WorkerConfinement::new(temp),
+        confinement,
         Arc::clone(store) as Arc<dyn StateStore>,
     );
     options.environment = ["PATH", "LANG"]

@@ -143,8 +143,9 @@ fn odd_folder() {
     block_on(async {
         let bench = Bench::with(|options| {
             let name = std::ffi::OsStr::from_bytes(b"odd\xff");
-            options.working_folder = options.working_folder.join(name);
-            std::fs::create_dir(&options.working_folder).unwrap();
+            let folder = &mut options.confinement.working_folder;
+            *folder = folder.join(name);
+            std::fs::create_dir(folder).unwrap();
         });
         for request in [request("1"), javascript("return 1")] {
             let outcome = bench.kernel.eval(request).await;

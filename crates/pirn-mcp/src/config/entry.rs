@@ -5,9 +5,10 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use pirn_sandbox::PolicySpec;
 use url::Url;
 
-use crate::config::{SandboxEntry, ServerSandbox};
+use crate::config::SandboxEntry;
 use crate::secret::Secret;
 
 /// How long a server may take to start: cold package runners need more than ten seconds.
@@ -262,7 +263,7 @@ pub struct StdioServer {
     /// Its whole environment.
     pub environment: Vec<(OsString, OsString)>,
     /// Its confinement, where it is to have one.
-    pub sandbox: Option<ServerSandbox>,
+    pub sandbox: Option<PolicySpec>,
 }
 
 impl fmt::Debug for StdioServer {

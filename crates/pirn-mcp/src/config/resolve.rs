@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use http::HeaderValue;
+use pirn_sandbox::{PolicySpec, Readable};
 
 pub use environment::{ALLOWED_VARIABLES, ALLOWED_VARIABLES_WINDOWS};
 pub use shell::{CommandRunner, ShellRunner};
@@ -17,8 +18,8 @@ use template::{Missing, Syntax};
 
 use super::document::check_url;
 use super::{
-    HttpEntry, HttpServer, OAuthSettings, ResolvedServer, SandboxEntry, ServerConfinement,
-    ServerEntry, ServerSandbox, StdioEntry, StdioServer, Transport, TransportEntry,
+    HttpEntry, HttpServer, OAuthSettings, ResolvedServer, SandboxEntry, ServerEntry, StdioEntry,
+    StdioServer, Transport, TransportEntry,
 };
 use crate::error::{Error, ErrorKind};
 use crate::secret::Secret;
@@ -35,7 +36,7 @@ pub struct ConfigSurroundings {
     /// Runs the commands of values that start with `!`.
     pub run_command: Arc<dyn CommandRunner>,
     /// What holds for every confined server; without it, servers that are to be confined are not started.
-    pub confinement: Option<ServerConfinement>,
+    pub confinement: Option<PolicySpec>,
 }
 
 impl ConfigSurroundings {
@@ -142,7 +143,7 @@ impl Resolver<'_> {
         })
     }
 
-    fn sandbox(&mut self, entry: &SandboxEntry, directory: &Path) -> Result<ServerSandbox, Error> {
+    fn sandbox(&mut self, entry: &SandboxEntry, directory: &Path) -> Result<PolicySpec, Error> {
         let surroundings = self.surroundings;
         let Some(shared) = &surroundings.confinement else {
             let message = "servers cannot be confined in this program";
@@ -155,18 +156,17 @@ impl Resolver<'_> {
             });
             paths.collect::<Result<Vec<PathBuf>, Error>>()
         };
-        Ok(ServerSandbox {
-            profile: entry.profile,
-            network: entry.network,
-            write_roots: roots("writeRoots", &entry.write_roots)?,
-            read_roots: match &entry.read_roots {
-                Some(templates) => Some(roots("readRoots", templates)?),
-                None => None,
-            },
-            allowed_hosts: entry.allowed_hosts.clone(),
-            home: surroundings.home.clone(),
-            shared: shared.clone(),
-        })
+        let mut policy = shared.clone().in_folder(directory);
+        policy.profile = entry.profile;
+        policy.network = entry.network;
+        policy.network_rules.allow.clone_from(&entry.allowed_hosts);
+        policy.write_roots = roots("writeRoots", &entry.write_roots)?;
+        policy.readable = match &entry.read_roots {
+            Some(templates) => Readable::Only(roots("readRoots", templates)?),
+            None => Readable::Everything,
+        };
+        policy.home.clone_from(&surroundings.home);
+        Ok(policy)
     }
 
     async fn http(&mut self, entry: &HttpEntry) -> Result<HttpServer, Error> {

@@ -93,7 +93,6 @@ async fn sandbox(
     let Some(wanted) = server.sandbox.clone() else {
         return Ok(None);
     };
-    let directory = server.directory.clone();
     let refused = |error| Refused {
         error,
         instead: None,
@@ -106,7 +105,11 @@ async fn sandbox(
         )
     };
     // It tries out what the machine can do, which takes a moment the first time.
-    let prepared = tokio::task::spawn_blocking(move || wanted.prepare(&directory)).await;
+    let prepared = tokio::task::spawn_blocking(move || {
+        // Nobody is asked about hosts: a server runs for long, and whoever started it may not be looking.
+        Sandbox::prepare(wanted.into_policy(None))
+    })
+    .await;
     let sandbox = match prepared {
         Ok(Ok(sandbox)) => sandbox,
         Ok(Err(error)) => return Err(refused(failed().because(error))),

@@ -1,4 +1,4 @@
-use pirn_sandbox::{Layer, Level, MissingLayer, Profile, SandboxReport};
+use pirn_sandbox::{Layer, Level, MissingLayer, NetworkMode, Profile, SandboxReport};
 use pirn_settings::SandboxSettings;
 
 use super::{shortcoming, unreadable};
@@ -30,7 +30,7 @@ fn what_is_missing_is_told_once() {
     };
     let report = |level, layers: &[Layer]| SandboxReport {
         profile: Profile::WorkspaceWrite,
-        network: "on",
+        network: NetworkMode::On,
         level,
         layers: Vec::new(),
         missing: layers.iter().copied().map(missing).collect(),

@@ -7,6 +7,9 @@ use std::fmt;
 use std::net::IpAddr;
 use std::str::FromStr;
 
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
 use super::addresses::AddressScope;
 use super::host::{Host, HostError, split_port};
 
@@ -107,6 +110,19 @@ impl fmt::Display for HostRule {
     }
 }
 
+impl Serialize for HostRule {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for HostRule {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        text.parse().map_err(D::Error::custom)
+    }
+}
+
 /// A text that is no rule for hosts.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{rule}` is no rule for hosts: {reason}")]
@@ -117,7 +133,7 @@ pub struct HostRuleError {
 
 /// Which hosts may be reached: what a rule of `deny` matches is refused, else what a rule of `allow` matches is let through,
 /// else it is asked about or refused.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NetworkRules {
     /// What may be reached.
     pub allow: Vec<HostRule>,

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use pirn_runtime::sandbox_policy;
+use pirn_runtime::policy_spec;
 use pirn_sandbox::{Error, Level, Limits, Network, SandboxReport, levels_here};
 use serde_json::{Value, json};
 
@@ -24,7 +24,10 @@ pub(super) fn levels(invocation: &Invocation) -> Report {
             "see the line about the temporary folder",
         );
     };
-    let mut policy = sandbox_policy(&settings, Network::Off, folder.path(), &invocation.host);
+    let Ok(policy) = policy_spec(&settings, folder.path(), &invocation.host) else {
+        return Report::lacking("cannot be tried out", "the default settings are no policy");
+    };
+    let mut policy = policy.with_network(Network::Off);
     policy.limits = Limits {
         memory_bytes: Some(MEMORY_BYTES),
         ..policy.limits

@@ -114,7 +114,7 @@ async fn resolve(entry: &ServerEntry, invocation: &Invocation) -> Result<OAuthSe
             &invocation.host.cwd,
             &SandboxSettings::default(),
             &invocation.host,
-        ))
+        )?)
         .await
         .map_err(|error| failure(error, Some(&entry.origin)))?;
     let Transport::Http(http) = resolved.transport else {

@@ -2,8 +2,6 @@ use std::path::Path;
 
 use futures_util::future::BoxFuture;
 
-use pirn_sandbox::Limits;
-
 use super::*;
 use crate::config::document::{Written, parse_document};
 use crate::config::{HttpKind, Scope};
@@ -45,14 +43,11 @@ fn surroundings() -> ConfigSurroundings {
     }
 }
 
-fn confinement() -> ServerConfinement {
-    ServerConfinement {
+fn confinement() -> PolicySpec {
+    PolicySpec {
         unreadable: vec!["~/.ssh".to_owned()],
-        denied_hosts: Vec::new(),
-        private_networks: false,
-        temp_dir: "/tmp".into(),
-        limits: Limits::default(),
-        require: None,
+        private_networks: true,
+        ..PolicySpec::new("/", "/tmp")
     }
 }
 
@@ -292,8 +287,16 @@ async fn confinements_are_filled_in() {
         sandbox.write_roots,
         paths(&["/home/me/a", "/srv/sub/b/1", "/opt"])
     );
-    assert_eq!(sandbox.read_roots, Some(paths(&["/opt"])));
-    assert_eq!(sandbox.shared, confinement());
+    assert_eq!(sandbox.readable, Readable::Only(paths(&["/opt"])));
+    // What the entry does not say is as for every server.
+    let rest = PolicySpec {
+        working_folder: "/srv/sub".into(),
+        write_roots: sandbox.write_roots.clone(),
+        readable: sandbox.readable.clone(),
+        home: Some("/home/me".into()),
+        ..confinement()
+    };
+    assert_eq!(sandbox, rest);
     let error = resolve(r#""command": "x", "sandbox": {"writeRoots": ["${NONE}"]}"#)
         .await
         .unwrap_err();
