@@ -38,6 +38,7 @@ mod clock;
 mod content;
 mod context;
 mod depth;
+mod dispatch;
 mod event;
 mod hook;
 mod identifier;
@@ -61,6 +62,7 @@ pub use approval::{
 pub use clock::{AskingGuard, Deadline, WaitClock};
 pub use content::{ContentBlock, ToolResult, Usage};
 pub use context::{CallContext, Origin, Update, UpdateSink};
+pub use dispatch::{CallDispatch, CallPanic, DispatchFull};
 pub use event::{CallEvent, EventSink};
 pub use hook::{BeforeVerdict, Hook, HookCall, ResultChange};
 pub use identifier::to_identifier;
