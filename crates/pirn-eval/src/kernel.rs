@@ -22,11 +22,12 @@ use tokio_util::sync::CancellationToken;
 #[cfg(any(test, feature = "fuzzing"))]
 pub use self::fuzzing::fuzz_worker;
 use self::judge::refused;
-use self::queue::{Command, Job, LanguageQueue};
+use self::queue::{Command, Job, LanguageQueue, store_panicked};
 use self::registry::EvalRegistry;
+use crate::error::Error;
 use crate::limits::CODE_BYTES_MAX;
 use crate::options::{KernelOptions, PythonEngine};
-use crate::outcome::{EvalErrorKind, EvalOutcome};
+use crate::outcome::{EvalFailureKind, EvalOutcome};
 use crate::request::{EvalRequest, Language};
 use crate::source::prepare_source;
 
@@ -104,7 +105,7 @@ impl Kernel {
                 let text = format!(
                     "The program has {bytes} bytes; {CODE_BYTES_MAX} is the limit. Keep data in files."
                 );
-                return refused(language, EvalErrorKind::CodeTooLarge, text);
+                return refused(language, EvalFailureKind::CodeTooLarge, text);
             }
         };
         let Some(ticket) = self.inner.registry.register(&request.branch) else {
@@ -147,12 +148,12 @@ impl Kernel {
             Some(outcome) => outcome,
             None if handle.invalidated.is_cancelled() => refused(
                 language,
-                EvalErrorKind::Invalidated,
+                EvalFailureKind::Invalidated,
                 "It was invalidated before it ran: the kernel was reset or closed.".to_owned(),
             ),
             None if cancel.is_cancelled() => refused(
                 language,
-                EvalErrorKind::Aborted,
+                EvalFailureKind::Aborted,
                 "It was aborted before it ran.".to_owned(),
             ),
             None => closed(language),
@@ -162,7 +163,7 @@ impl Kernel {
     /// Forgets the state of a branch in both languages: its evals that run are killed, those that wait are rejected, and both
     /// are over when this returns. Where namespaces are live, it also waits for its turn among evals of other branches. Fails
     /// when the stored state cannot be cleared.
-    pub async fn reset(&self, branch: &str) -> Result<(), String> {
+    pub async fn reset(&self, branch: &str) -> Result<(), Error> {
         let reset = self.inner.registry.begin_reset(branch);
         reset.wait_for_earlier().await;
         if let Some(queue) = self.live_queue() {
@@ -178,7 +179,7 @@ impl Kernel {
         let branch = branch.to_owned();
         let cleared = tokio::task::spawn_blocking(move || store.clear(&branch)).await;
         drop(reset);
-        cleared.unwrap_or_else(|panic| Err(panic.to_string()))
+        cleared.unwrap_or_else(|panic| Err(store_panicked(panic)))
     }
 
     /// Ends everything for good: evals that run are killed, those that wait are rejected, and all processes are gone when
@@ -284,7 +285,7 @@ impl std::fmt::Debug for Kernel {
 fn closed(language: Language) -> EvalOutcome {
     refused(
         language,
-        EvalErrorKind::Invalidated,
+        EvalFailureKind::Invalidated,
         "The kernel is closed; nothing runs in it any more.".to_owned(),
     )
 }

@@ -13,6 +13,7 @@ mod adapters;
 pub mod broker;
 mod capture;
 mod confirmation;
+mod error;
 mod frame;
 mod kernel;
 mod limits;
@@ -38,6 +39,7 @@ pub use confirmation::{
     Answer, Approval, Approvals, Asking, Confirmer, Denial, Gates, NobodyThere, NonInteractive,
     Question, Remembering, escape_source,
 };
+pub use error::{Error, ErrorKind};
 #[cfg(any(test, feature = "fuzzing"))]
 pub use kernel::fuzz_worker;
 pub use kernel::{Kernel, KernelStatus, LanguageStatus};
@@ -48,13 +50,13 @@ pub use limits::{
 };
 pub use options::{BrokerProgram, KernelOptions, PythonEngine, WorkerPrograms};
 pub use outcome::{
-    CallReceipt, Display, EvalErrorKind, EvalFailure, EvalOutcome, HostDecision, KernelState,
+    CallReceipt, Display, EvalFailure, EvalFailureKind, EvalOutcome, HostDecision, KernelState,
 };
 pub use output::{EvalReport, value_text};
 pub use request::{
     Capability, CapabilityCaller, CapabilityFailure, EvalRequest, EvalUpdate, Language, Updates,
 };
-pub use script::{ScriptEnd, ScriptEngine, ScriptHost, ScriptRun};
+pub use script::{ScriptEngineSource, own_script_engine};
 pub use state::{FileStateStore, MemoryStateStore, StateStore};
 pub use tool::{
     ADMITTED_DEFAULT, EVAL_TOOL_NAME, EvalArguments, EvalRunner, EvalTool, StateBefore,

@@ -8,7 +8,7 @@ use std::time::Duration;
 use pirn_sandbox::{NetworkAsker, PolicySpec};
 
 use crate::limits::{OUTPUT_BYTES_DEFAULT, OUTPUT_BYTES_LEAST, OUTPUT_BYTES_MOST, TIMEOUT_MAX};
-use crate::script::ScriptEngine;
+use crate::script::ScriptEngineSource;
 use crate::state::StateStore;
 
 /// How Python programs follow each other.
@@ -82,7 +82,7 @@ pub struct KernelOptions {
     /// Where committed state is kept.
     pub state: Arc<dyn StateStore>,
     /// Runs JavaScript where there is no node.
-    pub script_engine: Option<Arc<dyn ScriptEngine>>,
+    pub script_engine: Option<ScriptEngineSource>,
     /// The programs inside the interpreters.
     pub workers: WorkerPrograms,
 }

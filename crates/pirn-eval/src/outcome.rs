@@ -11,7 +11,7 @@ use crate::request::Language;
 /// What kind of failure ended an eval, or a call inside it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum EvalErrorKind {
+pub enum EvalFailureKind {
     /// The source is longer than the limit.
     CodeTooLarge,
     /// The user said no, or there was nobody to ask.
@@ -40,7 +40,7 @@ pub enum EvalErrorKind {
     Spawn,
 }
 
-impl EvalErrorKind {
+impl EvalFailureKind {
     /// The name in results.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -65,7 +65,7 @@ impl EvalErrorKind {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EvalFailure {
     /// The kind.
-    pub kind: EvalErrorKind,
+    pub kind: EvalFailureKind,
     /// What happened; bounded.
     pub message: String,
     /// The trace of the program's error; bounded.

@@ -7,7 +7,7 @@ use pirn_tool::{ContentBlock, ToolResult};
 
 use crate::confirmation::{Approval, Denial};
 use crate::limits::{OUTPUT_BYTES_LEAST, OUTPUT_BYTES_MOST};
-use crate::outcome::{Display, EvalErrorKind, EvalFailure, EvalOutcome};
+use crate::outcome::{Display, EvalFailure, EvalFailureKind, EvalOutcome};
 use crate::request::Language;
 
 pub use sections::value_text;
@@ -35,7 +35,7 @@ pub enum EvalReport {
 
 impl EvalReport {
     /// A program that was not run for a reason that is no approval.
-    pub fn refused(language: Language, kind: EvalErrorKind, message: impl Into<String>) -> Self {
+    pub fn refused(language: Language, kind: EvalFailureKind, message: impl Into<String>) -> Self {
         Self::Refused {
             language,
             failure: EvalFailure {
@@ -52,7 +52,7 @@ impl EvalReport {
         Self::Refused {
             language,
             failure: EvalFailure {
-                kind: EvalErrorKind::NotApproved,
+                kind: EvalFailureKind::NotApproved,
                 message: denial.message().to_owned(),
                 trace: None,
             },

@@ -5,6 +5,7 @@ mod memory;
 
 use std::collections::BTreeMap;
 
+use crate::error::Error;
 use crate::request::Language;
 
 pub use file::FileStateStore;
@@ -27,16 +28,16 @@ fn total_bytes(branches: &Branches<String>) -> usize {
 /// Keeps committed state. What [`StateStore::commit`] has acknowledged survives.
 pub trait StateStore: Send + Sync {
     /// The committed state as JSON text, `None` where there is none.
-    fn load(&self, branch: &str, language: Language) -> Result<Option<String>, String>;
+    fn load(&self, branch: &str, language: Language) -> Result<Option<String>, Error>;
 
     /// Replaces the state of a branch and language as a whole.
-    fn commit(&self, branch: &str, language: Language, state: &str) -> Result<(), String>;
+    fn commit(&self, branch: &str, language: Language, state: &str) -> Result<(), Error>;
 
     /// Forgets the states of a branch.
-    fn clear(&self, branch: &str) -> Result<(), String>;
+    fn clear(&self, branch: &str) -> Result<(), Error>;
 
     /// Gives `to` what `from` has now.
-    fn fork(&self, from: &str, to: &str) -> Result<(), String>;
+    fn fork(&self, from: &str, to: &str) -> Result<(), Error>;
 }
 
 #[cfg(test)]

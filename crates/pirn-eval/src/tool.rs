@@ -19,9 +19,10 @@ use pirn_tool::{
 use serde_json::Value;
 
 use crate::confirmation::{Gates, Question, Remembering, escape_source, fingerprint};
+use crate::error::Error;
 use crate::kernel::Kernel;
 use crate::limits::{CODE_BYTES_MAX, OUTPUT_BYTES_DEFAULT, TIMEOUT_MAX};
-use crate::outcome::{EvalErrorKind, EvalOutcome};
+use crate::outcome::{EvalFailureKind, EvalOutcome};
 use crate::output::EvalReport;
 use crate::request::{EvalRequest, Language, Updates};
 use catalog::{Catalog, PipelineCaller};
@@ -44,8 +45,8 @@ pub trait EvalRunner: Send + Sync {
     /// Runs one program to its end.
     fn run(&self, request: EvalRequest) -> BoxFuture<'static, EvalOutcome>;
 
-    /// Ends what runs on a branch and forgets its state, in every language. Fails with a sentence where it cannot be forgotten.
-    fn reset(&self, branch: String) -> BoxFuture<'static, Result<(), String>>;
+    /// Ends what runs on a branch and forgets its state, in every language. Fails where it cannot be forgotten.
+    fn reset(&self, branch: String) -> BoxFuture<'static, Result<(), Error>>;
 }
 
 impl EvalRunner for Kernel {
@@ -54,7 +55,7 @@ impl EvalRunner for Kernel {
         Box::pin(async move { kernel.eval(request).await })
     }
 
-    fn reset(&self, branch: String) -> BoxFuture<'static, Result<(), String>> {
+    fn reset(&self, branch: String) -> BoxFuture<'static, Result<(), Error>> {
         let kernel = self.clone();
         Box::pin(async move { Self::reset(&kernel, &branch).await })
     }
@@ -264,17 +265,17 @@ impl LoadoutHook for EvalTool {
 fn too_large(language: Language, bytes: usize) -> EvalReport {
     EvalReport::refused(
         language,
-        EvalErrorKind::CodeTooLarge,
+        EvalFailureKind::CodeTooLarge,
         format!(
             "the code has {bytes} bytes, more than {CODE_BYTES_MAX}; put data into a file and read it, or split the program"
         ),
     )
 }
 
-fn not_reset(language: Language, problem: &str) -> EvalReport {
+fn not_reset(language: Language, problem: &Error) -> EvalReport {
     EvalReport::refused(
         language,
-        EvalErrorKind::StateNotStored,
+        EvalFailureKind::StateNotStored,
         format!("the state could not be forgotten, so nothing was run: {problem}"),
     )
 }
@@ -282,7 +283,7 @@ fn not_reset(language: Language, problem: &str) -> EvalReport {
 fn aborted(language: Language) -> EvalReport {
     EvalReport::refused(
         language,
-        EvalErrorKind::Aborted,
+        EvalFailureKind::Aborted,
         "the call was aborted before the program was approved; nothing was run",
     )
 }

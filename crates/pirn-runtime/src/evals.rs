@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use pirn_eval::{
     AdapterOptions, BrokerProgram, EvalArguments, EvalReport, EvalTool, Gates, Kernel,
-    KernelOptions, MemoryStateStore, PythonEngine, ScriptEngine, StateStore, Updates,
+    KernelOptions, MemoryStateStore, PythonEngine, ScriptEngineSource, StateStore, Updates,
     eval_adapters,
 };
 use pirn_sandbox::Profile;
@@ -26,7 +26,7 @@ pub struct EvalOptions {
     /// Where the state between programs is kept.
     pub state: Arc<dyn StateStore>,
     /// Runs JavaScript where there is no node.
-    pub script_engine: Option<Arc<dyn ScriptEngine>>,
+    pub script_engine: Option<ScriptEngineSource>,
 }
 
 impl EvalOptions {

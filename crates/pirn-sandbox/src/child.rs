@@ -99,6 +99,19 @@ impl Child {
         self.supervisor.request(Request::Interrupt);
     }
 
+    /// Stops the program and its descendants where they are, so that they use no processor time, until [`Child::thaw`]. Asking
+    /// them to end or interrupting the program lets them go on, killing works all the same, and they end with their owner as
+    /// always. Where the report has no [`crate::Layer::ProcessNamespace`], a descendant that has left its group and whose parent
+    /// still lives goes on.
+    pub fn freeze(&self) {
+        self.supervisor.request(Request::Freeze);
+    }
+
+    /// Lets the program and its descendants go on after [`Child::freeze`]. Does nothing otherwise.
+    pub fn thaw(&self) {
+        self.supervisor.request(Request::Thaw);
+    }
+
     /// Whether descendants are left after the program's own end. False while the program runs.
     pub fn has_descendants(&self) -> bool {
         let state = self.supervisor.states().state();

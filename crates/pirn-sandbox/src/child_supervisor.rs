@@ -120,4 +120,8 @@ pub(crate) enum Request {
     Kill,
     /// Interrupt the program itself, as Ctrl-C would.
     Interrupt,
+    /// Stop them where they are.
+    Freeze,
+    /// Let them go on.
+    Thaw,
 }

@@ -4,7 +4,6 @@ mod answer;
 mod arguments;
 mod calls;
 mod confirm;
-mod engine;
 mod images;
 mod kernel;
 mod source;
@@ -16,7 +15,7 @@ use std::time::Duration;
 
 use pirn_eval::{
     Asking as ProgramAsking, EvalArguments as Request, EvalReport, FileStateStore, Gates,
-    MemoryStateStore, NonInteractive, Remembering, StateBefore, StateStore,
+    MemoryStateStore, NonInteractive, Remembering, StateBefore, StateStore, own_script_engine,
 };
 use pirn_runtime::{
     Client, ClientOptions, EvalOptions, EvalRun, Preparation, Runtime, eval_sandbox,
@@ -36,7 +35,6 @@ use crate::project::Project;
 use crate::standard;
 use answer::Answering;
 use confirm::TerminalConfirmer;
-use engine::VmScripts;
 use pirn_settings::ProjectFileKind;
 use pirn_settings::{EvalEngine, Settings};
 use source::Program;
@@ -114,7 +112,7 @@ fn state_store(arguments: &EvalArguments) -> Result<Arc<dyn StateStore>, Failure
         None => Ok(Arc::new(MemoryStateStore::new())),
         Some(path) => FileStateStore::open(path)
             .map(|store| Arc::new(store) as Arc<dyn StateStore>)
-            .map_err(Failure::usage),
+            .map_err(|error| Failure::usage(error.to_string())),
     }
 }
 
@@ -134,7 +132,7 @@ impl Work<'_> {
             .confinement(Preparation::AtStart)
             .evals(EvalOptions {
                 state: store,
-                script_engine: Some(Arc::new(VmScripts)),
+                script_engine: Some(own_script_engine()),
                 ..EvalOptions::new(kernel::broker_program()?)
             });
         let questions = self.screen.questions();

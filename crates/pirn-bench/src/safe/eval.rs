@@ -7,7 +7,7 @@ use anyhow::{Context as _, Result, bail};
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use pirn_eval::{
-    BrokerProgram, Capability, CapabilityCaller, CapabilityFailure, EvalErrorKind, EvalOutcome,
+    BrokerProgram, Capability, CapabilityCaller, CapabilityFailure, EvalFailureKind, EvalOutcome,
     EvalRequest, Kernel, KernelOptions, Language, MemoryStateStore,
 };
 use pirn_sandbox::{NetworkMode, PolicySpec};
@@ -180,7 +180,7 @@ async fn ends(kernel: &Kernel, report: &mut Report) -> Result<()> {
             .eval(request(Language::Python, code, STUCK_AFTER))
             .await;
         let over = at.elapsed().saturating_sub(STUCK_AFTER);
-        if outcome.failure.as_ref().map(|failure| failure.kind) != Some(EvalErrorKind::Timeout) {
+        if outcome.failure.as_ref().map(|failure| failure.kind) != Some(EvalFailureKind::Timeout) {
             bail!("the program did not time out: {outcome:?}");
         }
         times.push(over.as_secs_f64() * 1e3);

@@ -29,6 +29,7 @@ pub(super) struct Active {
     frames: u32,
     /// Why the worker's frames are not read any more.
     pub(super) fault: Option<Fault>,
+    is_frozen: bool,
     stage: Stage,
     /// When the stage is over.
     stage_ends: Option<Instant>,
@@ -104,6 +105,7 @@ impl Active {
             is_reused: false,
             frames: 0,
             fault: None,
+            is_frozen: false,
             stage: Stage::Starting,
             stage_ends: Some(Instant::now() + WORKER_START),
             exit: None,
@@ -187,8 +189,39 @@ impl Active {
         }
     }
 
+    /// The child that everything of the eval runs below.
+    fn child<'a>(&'a self, zygote: Option<&'a Zygote>) -> Option<&'a Arc<Child>> {
+        match &self.runner {
+            Runner::Fork { zygote_key } => zygote
+                .filter(|zygote| zygote.key == *zygote_key)
+                .and_then(Zygote::child),
+            Runner::Process { child, .. } => Some(child),
+        }
+    }
+
+    /// Stops its processes where they are, while the program runs. If we die meanwhile, they are killed as always.
+    pub(super) fn freeze(&mut self, zygote: Option<&Zygote>) {
+        if self.stage == Stage::Running
+            && let Some(child) = self.child(zygote)
+        {
+            child.freeze();
+            self.is_frozen = true;
+        }
+    }
+
+    /// Lets its processes go on.
+    pub(super) fn thaw(&mut self, zygote: Option<&Zygote>) {
+        if std::mem::take(&mut self.is_frozen)
+            && let Some(child) = self.child(zygote)
+        {
+            child.thaw();
+        }
+    }
+
     /// Starts to stop it.
     pub(super) fn stop(&mut self, how: StopHow, zygote: Option<&Zygote>) {
+        // Whoever is frozen hears nothing.
+        self.thaw(zygote);
         self.unread = None;
         match (how, self.stage) {
             (_, Stage::Killed | Stage::Draining)

@@ -189,6 +189,18 @@ impl Service {
                 }
                 Ok(())
             }
+            Order::Freeze { id } => {
+                if let Some(active) = self.active.as_mut().filter(|active| active.id == id) {
+                    active.freeze(self.zygote.as_ref());
+                }
+                Ok(())
+            }
+            Order::Thaw { id } => {
+                if let Some(active) = self.active.as_mut().filter(|active| active.id == id) {
+                    active.thaw(self.zygote.as_ref());
+                }
+                Ok(())
+            }
             Order::Release { id } => self.release(&id),
             Order::EndBranch { branch } => {
                 self.pool.end(branch);
@@ -376,6 +388,7 @@ impl Service {
             self.active = Some(active);
             return Ok(());
         }
+        active.thaw(self.zygote.as_ref());
         active.output.take_now(&mut active.pipes);
         active.output.finish();
         let mut lines = Vec::new();
@@ -404,6 +417,8 @@ impl Service {
         if let Some(unread) = active.unread.take() {
             return self.start_anew(unread);
         }
+        // A fork ended; its zygote has to serve the next eval.
+        active.thaw(self.zygote.as_ref());
         active.output.take_now(&mut active.pipes);
         active.output.finish();
         let mut lines = Vec::new();

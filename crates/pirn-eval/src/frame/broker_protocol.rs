@@ -21,6 +21,10 @@ pub(crate) enum Order {
     },
     /// Ends the eval that runs.
     Stop { id: String, how: StopHow },
+    /// Stops the processes of the eval that runs where they are: it waits for a person.
+    Freeze { id: String },
+    /// Lets them go on.
+    Thaw { id: String },
     /// Keeps the worker of the eval that has completed.
     Release { id: String },
     /// Ends the live namespace of a branch.

@@ -9,6 +9,7 @@ use tokio::process::ChildStdin;
 use tokio::time::timeout;
 
 use super::run::LostNamespace;
+use crate::error::{Error, ErrorKind};
 use crate::frame::{EngineName, LineReader, ORIGIN_MARK, Order, Report, Setup, encode_order};
 use crate::limits::{BROKER_GRACE, BROKER_START};
 use crate::options::{KernelOptions, PythonEngine};
@@ -101,17 +102,18 @@ fn setup_of(options: &KernelOptions, language: Language) -> Setup {
 }
 
 impl BrokerConnection {
-    /// Starts a broker and waits until it is ready. The error is a sentence for people.
-    pub(super) async fn start(options: &KernelOptions, language: Language) -> Result<Self, String> {
+    /// Starts a broker and waits until it is ready.
+    pub(super) async fn start(options: &KernelOptions, language: Language) -> Result<Self, Error> {
+        let failed = |message: String| Error::new(ErrorKind::Broker, message);
         let mut child = Command::new(&options.broker.program)
             .args(&options.broker.arguments)
             .current_dir("/")
             .stdin(Stdin::Piped)
             .output_mode(OutputMode::Separate)
             .spawn()
-            .map_err(|error| format!("{error}."))?;
+            .map_err(|error| failed(format!("{error}.")).because(error))?;
         let (Some(stdin), Some(stdout)) = (child.take_stdin(), child.take_output()) else {
-            return Err("The broker has no pipes.".to_owned());
+            return Err(failed("The broker has no pipes.".to_owned()));
         };
         let tail = SharedTail::default();
         tail.follow(child.take_error_output());
@@ -133,16 +135,16 @@ impl BrokerConnection {
             _ => None,
         });
         match timeout(BROKER_START, configured).await {
-            Ok(Some((_, Some(refusal)))) => Err(refusal),
+            Ok(Some((_, Some(refusal)))) => Err(Error::new(ErrorKind::Confinement, refusal)),
             Ok(Some((sandbox, None))) => {
                 connection.sandbox = sandbox;
                 Ok(connection)
             }
-            Ok(None) => Err(connection.explain_end().await),
-            Err(_elapsed) => Err(format!(
+            Ok(None) => Err(failed(connection.explain_end().await)),
+            Err(_elapsed) => Err(failed(format!(
                 "The broker was not ready within {} s.",
                 BROKER_START.as_secs()
-            )),
+            ))),
         }
     }
 

@@ -1,15 +1,10 @@
-//! The calls of one eval: how many run, which wait, and their receipts.
+//! The calls of one eval: their inputs, their results on the way back, and their receipts.
 
-use std::any::Any;
-use std::collections::{BTreeMap, HashSet, VecDeque};
-use std::panic::AssertUnwindSafe;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::FutureExt as _;
-use futures_util::StreamExt as _;
-use futures_util::future::BoxFuture;
-use futures_util::stream::FuturesUnordered;
+use pirn_tool::{CallDispatch, CallPanic, DispatchFull};
 use serde_json::Value;
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
@@ -31,25 +26,23 @@ pub(super) struct Calls {
     updates: Option<Updates>,
     effects: EffectNames,
     cancel: CancellationToken,
-    running: FuturesUnordered<BoxFuture<'static, Finished>>,
-    running_names: BTreeMap<String, (String, Instant)>,
-    waiting: VecDeque<Waiting>,
-    waiting_bytes: usize,
+    dispatch: CallDispatch<String, CallEnd>,
+    /// What is called, by the id of the call.
+    names: BTreeMap<String, String>,
     seen: HashSet<String>,
     receipts: Vec<CallReceipt>,
 }
 
-struct Waiting {
-    call_id: String,
-    name: String,
-    input: Value,
-    input_bytes: usize,
+/// How a call ended, and how long it took.
+struct CallEnd {
+    result: Result<Value, CapabilityFailure>,
+    elapsed: Duration,
 }
 
 /// A call that has ended.
-pub(super) struct Finished {
+pub(super) struct EndedCall {
     call_id: String,
-    result: Result<Value, CapabilityFailure>,
+    end: CallEnd,
 }
 
 /// A `callId` came twice.
@@ -63,10 +56,8 @@ impl Calls {
             updates: request.updates.clone(),
             effects: EffectNames::new(request),
             cancel: CancellationToken::new(),
-            running: FuturesUnordered::new(),
-            running_names: BTreeMap::new(),
-            waiting: VecDeque::new(),
-            waiting_bytes: 0,
+            dispatch: CallDispatch::new(CALLS_IN_FLIGHT_MAX, CALLS_WAITING_BYTES_MAX),
+            names: BTreeMap::new(),
             seen: HashSet::new(),
             receipts: Vec::new(),
         }
@@ -74,15 +65,10 @@ impl Calls {
 
     /// How many have not ended.
     pub(super) fn open(&self) -> usize {
-        self.running.len() + self.waiting.len()
+        self.dispatch.open()
     }
 
-    /// Whether one may end.
-    pub(super) fn are_running(&self) -> bool {
-        !self.running.is_empty()
-    }
-
-    /// Takes a call. What is refused at once is answered into `out`.
+    /// Takes a call on, or refuses it into `out`.
     pub(super) fn request(
         &mut self,
         call_id: &str,
@@ -111,31 +97,58 @@ impl Calls {
                 return Ok(());
             }
         };
-        if self.running.len() < CALLS_IN_FLIGHT_MAX {
-            self.start(call_id.to_owned(), name.to_owned(), value);
-        } else if self.waiting_bytes + input.len() > CALLS_WAITING_BYTES_MAX {
+        if self.add(call_id, name, value, input.len()).is_ok() {
+            self.names.insert(call_id.to_owned(), name.to_owned());
+        } else {
             let text = "Too many calls wait; make fewer at once.".to_owned();
             self.refuse(call_id, name, &refusal("CapabilityFailed", text), out);
-        } else {
-            self.waiting_bytes += input.len();
-            self.waiting.push_back(Waiting {
-                call_id: call_id.to_owned(),
-                name: name.to_owned(),
-                input: value,
-                input_bytes: input.len(),
-            });
         }
         Ok(())
     }
 
-    /// Waits for the next end; only while [`Calls::are_running`]. Nothing is lost when it is dropped before it ends.
-    pub(super) async fn next(&mut self) -> Option<Finished> {
-        self.running.next().await
+    fn add(
+        &mut self,
+        call_id: &str,
+        name: &str,
+        input: Value,
+        input_bytes: usize,
+    ) -> Result<(), DispatchFull> {
+        let name = name.to_owned();
+        let caller = Arc::clone(&self.caller);
+        let cancel = self.cancel.child_token();
+        let updates = self.updates.clone();
+        self.dispatch.add(call_id.to_owned(), input_bytes, move || {
+            if let Some(updates) = updates {
+                updates(EvalUpdate::CallStarted { name: name.clone() });
+            }
+            let started = Instant::now();
+            let call = caller.call(name, input, cancel);
+            Box::pin(async move {
+                CallEnd {
+                    result: call.await,
+                    elapsed: started.elapsed(),
+                }
+            })
+        })
     }
 
-    /// Notes an end, answers it into `out`, and starts what waits.
-    pub(super) fn settle(&mut self, finished: Finished, out: &mut Vec<u8>) {
-        let Finished { call_id, result } = finished;
+    /// Waits for the next end; never ends while no call is open. Nothing is lost when it is dropped before it ends.
+    pub(super) async fn next(&mut self) -> EndedCall {
+        match self.dispatch.next().await {
+            Some((call_id, end)) => EndedCall {
+                call_id,
+                end: end.unwrap_or_else(|panic| panicked(&panic)),
+            },
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Notes an end, and answers it into `out`.
+    pub(super) fn settle(&mut self, ended: EndedCall, out: &mut Vec<u8>) {
+        let EndedCall {
+            call_id,
+            end: CallEnd { result, elapsed },
+        } = ended;
         let answer = push_call_result(out, &call_id, result.as_ref());
         let mut is_ok = result.is_ok();
         if let Err(TooLarge { bytes }) = answer {
@@ -147,58 +160,39 @@ impl Calls {
             // A sentence always fits.
             let _short = push_call_result(out, &call_id, Err(&failure));
         }
-        if let Some((name, started)) = self.running_names.remove(&call_id) {
-            self.record(name, started.elapsed(), is_ok);
-        }
-        if !self.cancel.is_cancelled()
-            && let Some(next) = self.waiting.pop_front()
-        {
-            self.waiting_bytes -= next.input_bytes;
-            self.start(next.call_id, next.name, next.input);
+        if let Some(name) = self.names.remove(&call_id) {
+            self.record(name, elapsed, is_ok);
         }
     }
 
     /// Tells all that run to end, and forgets those that wait. No further call starts.
     pub(super) fn cancel(&mut self) {
         self.cancel.cancel();
-        self.waiting_bytes = 0;
-        for waiting in std::mem::take(&mut self.waiting) {
-            self.record(waiting.name, Duration::ZERO, false);
+        for call_id in self.dispatch.forget_waiting() {
+            if let Some(name) = self.names.remove(&call_id) {
+                self.record(name, Duration::ZERO, false);
+            }
         }
     }
 
     /// Ends all that run, and gives the receipts. Calls that do not end within [`CALL_GRACE`] are dropped.
     pub(super) async fn finish(mut self) -> Vec<CallReceipt> {
         self.cancel();
+        let stopping_at = Instant::now();
         let mut unheard = Vec::new();
         let _late = timeout(CALL_GRACE, async {
-            while let Some(finished) = self.running.next().await {
+            while self.open() > 0 {
+                let ended = self.next().await;
                 unheard.clear();
-                self.settle(finished, &mut unheard);
+                self.settle(ended, &mut unheard);
             }
         })
         .await;
-        let dropped = std::mem::take(&mut self.running_names);
-        for (name, started) in dropped.into_values() {
-            self.record(name, started.elapsed(), false);
+        self.dispatch.drop_in_flight();
+        for name in std::mem::take(&mut self.names).into_values() {
+            self.record(name, stopping_at.elapsed(), false);
         }
         self.receipts
-    }
-
-    fn start(&mut self, call_id: String, name: String, input: Value) {
-        self.update(|| EvalUpdate::CallStarted { name: name.clone() });
-        self.running_names
-            .insert(call_id.clone(), (name.clone(), Instant::now()));
-        let caller = Arc::clone(&self.caller);
-        let cancel = self.cancel.child_token();
-        let call = async move { caller.call(name, input, cancel).await };
-        let guarded = AssertUnwindSafe(call).catch_unwind();
-        self.running.push(Box::pin(async move {
-            let result = guarded
-                .await
-                .unwrap_or_else(|panic| Err(refusal("CapabilityFailed", panic_text(&panic))));
-            Finished { call_id, result }
-        }));
     }
 
     fn refuse(
@@ -214,10 +208,12 @@ impl Calls {
     }
 
     fn record(&mut self, name: String, elapsed: Duration, ok: bool) {
-        self.update(|| EvalUpdate::CallEnded {
-            name: name.clone(),
-            ok,
-        });
+        if let Some(updates) = &self.updates {
+            updates(EvalUpdate::CallEnded {
+                name: name.clone(),
+                ok,
+            });
+        }
         let effects = self.effects.of(&name);
         self.receipts.push(CallReceipt {
             name,
@@ -226,18 +222,22 @@ impl Calls {
             ok,
         });
     }
-
-    fn update(&self, update: impl FnOnce() -> EvalUpdate) {
-        if let Some(updates) = &self.updates {
-            updates(update());
-        }
-    }
 }
 
 fn refusal(name: &str, message: String) -> CapabilityFailure {
     CapabilityFailure {
         name: name.to_owned(),
         message,
+    }
+}
+
+fn panicked(panic: &CallPanic) -> CallEnd {
+    CallEnd {
+        result: Err(refusal(
+            "CapabilityFailed",
+            format!("The call panicked: {}.", panic.message),
+        )),
+        elapsed: Duration::ZERO,
     }
 }
 
@@ -251,13 +251,4 @@ fn read_input(input: &str) -> Result<Value, CapabilityFailure> {
         let text = format!("The input cannot be read whole: {error}.");
         refusal("CapabilityFailed", text)
     })
-}
-
-fn panic_text(panic: &Box<dyn Any + Send>) -> String {
-    let text = panic
-        .downcast_ref::<&str>()
-        .map(|text| (*text).to_owned())
-        .or_else(|| panic.downcast_ref::<String>().cloned())
-        .unwrap_or_else(|| "unknown".to_owned());
-    format!("The call panicked: {text}.")
 }

@@ -6,7 +6,7 @@ use super::protocol::{Completion, Provisional};
 use super::run::{End, Transcript};
 use crate::frame::{Cause, EngineName, WorkerError};
 use crate::limits::NAME_BYTES_MAX;
-use crate::outcome::{CallReceipt, EvalErrorKind, EvalFailure, EvalOutcome, KernelState};
+use crate::outcome::{CallReceipt, EvalFailure, EvalFailureKind, EvalOutcome, KernelState};
 use crate::request::Language;
 use crate::text::cut_marked;
 use crate::validate::{StateProblem, check_state};
@@ -39,14 +39,14 @@ pub(super) fn blank_outcome(language: Language) -> EvalOutcome {
 }
 
 /// The outcome of an eval that never ran.
-pub(super) fn refused(language: Language, kind: EvalErrorKind, message: String) -> EvalOutcome {
+pub(super) fn refused(language: Language, kind: EvalFailureKind, message: String) -> EvalOutcome {
     EvalOutcome {
         failure: Some(failure(kind, message)),
         ..blank_outcome(language)
     }
 }
 
-pub(super) fn failure(kind: EvalErrorKind, message: String) -> EvalFailure {
+pub(super) fn failure(kind: EvalFailureKind, message: String) -> EvalFailure {
     EvalFailure {
         kind,
         message,
@@ -126,7 +126,7 @@ pub(super) fn judge(
     };
     if let Some(failure) = &mut outcome.failure {
         failure.message = cut_marked(std::mem::take(&mut failure.message), limit);
-        if failure.trace.is_none() && failure.kind != EvalErrorKind::UserError {
+        if failure.trace.is_none() && failure.kind != EvalFailureKind::UserError {
             failure.trace = trace_of(provisional.error.as_ref(), limit);
         }
     }
@@ -148,13 +148,13 @@ pub(super) fn judge(
 fn take_state(result: &Provisional, outcome: &mut EvalOutcome) -> StateChange {
     let problem = match &result.state {
         None => failure(
-            EvalErrorKind::Protocol,
+            EvalFailureKind::Protocol,
             "The worker's result has no state.".to_owned(),
         ),
         Some(state) => match check_state(state) {
             Ok(()) => return StateChange::Commit(state.clone()),
-            Err(StateProblem::Invalid(text)) => failure(EvalErrorKind::StateInvalid, text),
-            Err(StateProblem::TooLarge(text)) => failure(EvalErrorKind::StateTooLarge, text),
+            Err(StateProblem::Invalid(text)) => failure(EvalFailureKind::StateInvalid, text),
+            Err(StateProblem::TooLarge(text)) => failure(EvalFailureKind::StateTooLarge, text),
         },
     };
     outcome.failure = Some(problem);
@@ -165,17 +165,17 @@ fn take_state(result: &Provisional, outcome: &mut EvalOutcome) -> StateChange {
 fn end_failure(end: &End, open_calls: usize, stderr: &str, broker_end: &str) -> EvalFailure {
     let ended = match end {
         End::Ended(ended) => ended,
-        End::NotSent(text) => return failure(EvalErrorKind::CodeTooLarge, text.clone()),
+        End::NotSent(text) => return failure(EvalFailureKind::CodeTooLarge, text.clone()),
         End::BrokerGone | End::BrokerSilent | End::BrokerUnreadable => {
-            return failure(EvalErrorKind::WorkerExit, broker_end.to_owned());
+            return failure(EvalFailureKind::WorkerExit, broker_end.to_owned());
         }
     };
     match ended.cause {
         Cause::NoInterpreter | Cause::NotStarted => {
-            failure(EvalErrorKind::Spawn, ended.detail.clone())
+            failure(EvalFailureKind::Spawn, ended.detail.clone())
         }
         Cause::Finished | Cause::Died | Cause::Kept if open_calls > 0 => failure(
-            EvalErrorKind::UnsettledCalls,
+            EvalFailureKind::UnsettledCalls,
             format!(
                 "The worker ended before capability calls settled ({open_calls} were open): {}.",
                 ended.detail
@@ -192,7 +192,7 @@ fn end_failure(end: &End, open_calls: usize, stderr: &str, broker_end: &str) -> 
                 text.push_str(" It wrote: ");
                 text.push_str(tail.get(start..).unwrap_or_default());
             }
-            failure(EvalErrorKind::WorkerExit, text)
+            failure(EvalFailureKind::WorkerExit, text)
         }
     }
 }
@@ -203,15 +203,15 @@ const TAIL_BYTES: usize = 1_000;
 /// An eval whose program failed.
 fn program_failure(error: Option<&WorkerError>, limit: usize) -> EvalFailure {
     let Some(error) = error else {
-        return failure(EvalErrorKind::UserError, "The program failed.".to_owned());
+        return failure(EvalFailureKind::UserError, "The program failed.".to_owned());
     };
     let kind = match error.name.as_str() {
-        STATE_INVALID => EvalErrorKind::StateInvalid,
-        STATE_TOO_LARGE => EvalErrorKind::StateTooLarge,
-        _ => EvalErrorKind::UserError,
+        STATE_INVALID => EvalFailureKind::StateInvalid,
+        STATE_TOO_LARGE => EvalFailureKind::StateTooLarge,
+        _ => EvalFailureKind::UserError,
     };
     let name = cut_marked(error.name.clone(), NAME_BYTES_MAX);
-    let message = if kind != EvalErrorKind::UserError || name.is_empty() {
+    let message = if kind != EvalFailureKind::UserError || name.is_empty() {
         error.message.clone()
     } else if error.message.is_empty() {
         name

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::value::RawValue;
 use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinError;
 use tokio_util::sync::CancellationToken;
 
 use super::broker_connection::{BrokerConnection, engine_of, read_own_line};
@@ -13,10 +14,11 @@ use super::questions::Questions;
 use super::registry::{EvalRegistry, Ticket};
 use super::run::{End, LostNamespace, RunSetup, run};
 use super::script;
+use crate::error::{Error, ErrorKind};
 use crate::frame::{Cause, EngineName, Report};
 use crate::limits::LIVE_NAMESPACES_MAX;
 use crate::options::KernelOptions;
-use crate::outcome::{EvalErrorKind, EvalOutcome, KernelState};
+use crate::outcome::{EvalFailureKind, EvalOutcome, KernelState};
 use crate::request::{EvalRequest, Language};
 
 /// Evals that wait in one queue; a caller beyond waits to get in.
@@ -179,7 +181,7 @@ impl Worker {
     async fn eval(&mut self, job: &Job) -> EvalOutcome {
         let committed = match self.load(job).await {
             Ok(committed) => committed,
-            Err(message) => return refused(self.language, EvalErrorKind::StateInvalid, message),
+            Err(message) => return refused(self.language, EvalFailureKind::StateInvalid, message),
         };
         let (outcome, change) = if self.has_no_interpreter {
             script::run(&self.options, job, committed.as_deref()).await
@@ -228,14 +230,14 @@ impl Worker {
                 "Programs cannot run in {}: the name of the folder is not UTF-8.",
                 self.options.confinement.working_folder.display()
             );
-            let outcome = refused(self.language, EvalErrorKind::Spawn, message);
+            let outcome = refused(self.language, EvalFailureKind::Spawn, message);
             return (outcome, StateChange::Keep);
         };
         if self.connection.is_none() {
             match BrokerConnection::start(&self.options, self.language).await {
                 Ok(connection) => self.connection = Some(connection),
-                Err(message) => {
-                    let outcome = refused(self.language, EvalErrorKind::Spawn, message);
+                Err(error) => {
+                    let outcome = refused(self.language, EvalFailureKind::Spawn, error.to_string());
                     return (outcome, StateChange::Keep);
                 }
             }
@@ -243,7 +245,7 @@ impl Worker {
         let Some(connection) = &mut self.connection else {
             let message = "There is no broker.".to_owned();
             return (
-                refused(self.language, EvalErrorKind::Spawn, message),
+                refused(self.language, EvalFailureKind::Spawn, message),
                 StateChange::Keep,
             );
         };
@@ -377,7 +379,7 @@ impl Worker {
                     outcome.value = None;
                     outcome.value_text = None;
                     outcome.failure = Some(super::judge::failure(
-                        EvalErrorKind::StateNotStored,
+                        EvalFailureKind::StateNotStored,
                         format!("The state cannot be stored: {problem}"),
                     ));
                     KernelState::Unchanged
@@ -404,12 +406,12 @@ impl Worker {
         outcome
     }
 
-    async fn commit(&self, branch: &str, state: String) -> Result<(), String> {
+    async fn commit(&self, branch: &str, state: String) -> Result<(), Error> {
         let store = Arc::clone(&self.options.state);
         let (branch, language) = (branch.to_owned(), self.language);
         tokio::task::spawn_blocking(move || store.commit(&branch, language, &state))
             .await
-            .unwrap_or_else(|panic| Err(panic.to_string()))
+            .unwrap_or_else(|panic| Err(store_panicked(panic)))
     }
 
     /// Reads what the broker says while nothing runs.
@@ -464,10 +466,10 @@ impl Worker {
         };
         let is_programs = matches!(
             failure.kind,
-            EvalErrorKind::UserError
-                | EvalErrorKind::WorkerExit
-                | EvalErrorKind::UnsettledCalls
-                | EvalErrorKind::Timeout
+            EvalFailureKind::UserError
+                | EvalFailureKind::WorkerExit
+                | EvalFailureKind::UnsettledCalls
+                | EvalFailureKind::Timeout
         );
         let Some(connection) = self.connection.as_mut().filter(|_| is_programs) else {
             return;
@@ -478,6 +480,11 @@ impl Worker {
         self.note_lost(lost);
         outcome.notes.extend(sentences);
     }
+}
+
+/// A store that panicked has most likely not written.
+pub(super) fn store_panicked(panic: JoinError) -> Error {
+    Error::new(ErrorKind::StateNotWritten, panic.to_string()).because(panic)
 }
 
 /// Waits until an idle broker says something, or ends: then false. Never ends without a broker. Nothing is lost when it is

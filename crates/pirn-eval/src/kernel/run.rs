@@ -20,7 +20,7 @@ use crate::limits::{
     BROKER_GRACE, FINISH_GRACE, FRAME_BYTES_MAX, FRESH_GRACE, LIVE_INTERRUPT_GRACE,
     LIVE_TERMINATE_GRACE, WORKER_START,
 };
-use crate::outcome::{EvalErrorKind, EvalFailure};
+use crate::outcome::{EvalFailure, EvalFailureKind};
 use crate::request::EvalUpdate;
 use crate::text::cut;
 
@@ -134,8 +134,8 @@ pub(super) async fn run(
                     run.end = Some(End::BrokerGone);
                 }
             }
-            Some(finished) = run.calls.next(), if run.calls.are_running() => {
-                run.calls.settle(finished, outgoing.lines());
+            ended = run.calls.next() => {
+                run.calls.settle(ended, outgoing.lines());
                 run.finalize_if_settled(outgoing);
             }
             Some((number, answer)) = run.questions.next(), if run.questions.are_open() => {
@@ -223,7 +223,7 @@ impl<'a> Run<'a> {
     /// Stops the eval. The first reason counts.
     fn force(
         &mut self,
-        kind: EvalErrorKind,
+        kind: EvalFailureKind,
         message: String,
         how: StopHow,
         outgoing: &mut Outgoing,
@@ -263,17 +263,17 @@ impl<'a> Run<'a> {
 
     fn on_deadline(&mut self, outgoing: &mut Outgoing) {
         let text = format!("It timed out after {} s.", self.setup.timeout.as_secs_f64());
-        self.force(EvalErrorKind::Timeout, text, StopHow::Interrupt, outgoing);
+        self.force(EvalFailureKind::Timeout, text, StopHow::Interrupt, outgoing);
     }
 
     fn on_abort(&mut self, outgoing: &mut Outgoing) {
         let text = "It was aborted.".to_owned();
-        self.force(EvalErrorKind::Aborted, text, StopHow::Interrupt, outgoing);
+        self.force(EvalFailureKind::Aborted, text, StopHow::Interrupt, outgoing);
     }
 
     fn on_invalidated(&mut self, outgoing: &mut Outgoing) {
         let text = "It was invalidated: the kernel was reset or closed.".to_owned();
-        self.force(EvalErrorKind::Invalidated, text, StopHow::Kill, outgoing);
+        self.force(EvalFailureKind::Invalidated, text, StopHow::Kill, outgoing);
     }
 
     fn on_guard(&mut self, outgoing: &mut Outgoing) {
@@ -286,7 +286,7 @@ impl<'a> Run<'a> {
 
     fn fault(&mut self, problem: &str, outgoing: &mut Outgoing) {
         let text = format!("The worker broke the protocol (invalid protocol message): {problem}.");
-        self.force(EvalErrorKind::Protocol, text, StopHow::Kill, outgoing);
+        self.force(EvalFailureKind::Protocol, text, StopHow::Kill, outgoing);
     }
 
     fn on_lines(&mut self, reader: &mut LineReader<ChildOutput>, outgoing: &mut Outgoing) {
@@ -311,7 +311,7 @@ impl<'a> Run<'a> {
             }
             return;
         }
-        if matches!(&self.transcript.forced, Some(failure) if failure.kind == EvalErrorKind::Protocol)
+        if matches!(&self.transcript.forced, Some(failure) if failure.kind == EvalFailureKind::Protocol)
         {
             // Nothing that it says counts any more.
             return;

@@ -1,12 +1,16 @@
-//! JavaScript by the embedder's engine, where there is no node: same limits, same receipts, no process.
+//! JavaScript by Pirn's own engine, where there is no node: same limits, same receipts, no process.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
+use pirn_codemode::{
+    Abort, CallEnd, Environment, HostCall, JsonText, Output, Progress, RunOptions, ScriptHost,
+    ScriptLimits, Settlement, run_script, spread_global,
+};
+use pirn_tool::CallStatus;
 use serde_json::Value;
 use serde_json::value::RawValue;
-use tokio::sync::Semaphore;
 use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
@@ -14,41 +18,40 @@ use super::effects::EffectNames;
 use super::judge::{StateChange, blank_outcome, failure, refused};
 use super::queue::Job;
 use crate::capture::Capture;
-use crate::limits::{CALL_GRACE, CALLS_IN_FLIGHT_MAX, FRAMES_MAX, LOSSY_MAX, NAME_BYTES_MAX};
+use crate::limits::{
+    CALL_GRACE, CALLS_IN_FLIGHT_MAX, FRAME_BYTES_MAX, FRAMES_MAX, LOSSY_MAX, NAME_BYTES_MAX,
+};
 use crate::options::KernelOptions;
-use crate::outcome::{CallReceipt, EvalErrorKind, EvalFailure, EvalOutcome};
+use crate::outcome::{CallReceipt, EvalFailure, EvalFailureKind, EvalOutcome};
 use crate::request::{CapabilityCaller, CapabilityFailure, EvalUpdate, Updates};
-use crate::script::{ScriptEnd, ScriptHost, ScriptRun};
+use crate::script::{CALL, ENGINE_NAME, Returned, returned, script_of};
 use crate::text::cut_marked;
 use crate::validate::{StateProblem, check_state};
 
-/// How long an engine may take to end after its cancellation; then it is dropped.
-const ENGINE_GRACE: Duration = Duration::from_millis(500);
+/// How long a script may take to end after its cancellation, besides what its calls have; then it is dropped.
+const SCRIPT_GRACE: Duration = Duration::from_millis(500);
 
-/// The kernel, as a program of an engine sees it.
+/// Performs the calls of one program, and keeps what it prints. How many calls run at once is the runner's business.
 struct Host {
     caller: Arc<dyn CapabilityCaller>,
     updates: Option<Updates>,
     effects: EffectNames,
-    cancel: CancellationToken,
-    turns: Arc<Semaphore>,
     record: Arc<Mutex<Record>>,
 }
 
 struct Record {
     calls: u32,
     receipts: Vec<CallReceipt>,
-    stdout: Kept,
-    stderr: Kept,
+    stdout: KeptOutput,
 }
 
 /// What is kept of one output.
-struct Kept {
+struct KeptOutput {
     capture: Capture,
     text: String,
 }
 
-impl Kept {
+impl KeptOutput {
     fn new(bytes_max: usize) -> Self {
         Self {
             capture: Capture::new(bytes_max),
@@ -76,13 +79,10 @@ impl Host {
             caller: Arc::clone(&request.caller),
             updates: request.updates.clone(),
             effects: EffectNames::new(request),
-            cancel: CancellationToken::new(),
-            turns: Arc::new(Semaphore::new(CALLS_IN_FLIGHT_MAX)),
             record: Arc::new(Mutex::new(Record {
                 calls: 0,
                 receipts: Vec::new(),
-                stdout: Kept::new(output_bytes),
-                stderr: Kept::new(output_bytes),
+                stdout: KeptOutput::new(output_bytes),
             })),
         }
     }
@@ -92,38 +92,42 @@ impl Host {
             updates(update());
         }
     }
+
+    fn print(&self, text: &str) {
+        // The lock is let go before somebody is told.
+        let new = lock(&self.record).stdout.push(text);
+        if let Some(new) = new {
+            self.update(|| EvalUpdate::Stdout(new));
+        }
+    }
 }
 
 impl ScriptHost for Host {
-    fn call(
-        &self,
-        name: String,
-        input: Value,
-    ) -> BoxFuture<'static, Result<Value, CapabilityFailure>> {
-        let refusal = |name: &str, message: &str| CapabilityFailure {
-            name: name.to_owned(),
-            message: message.to_owned(),
+    fn call(&self, call: HostCall) -> BoxFuture<'static, CallEnd> {
+        let HostCall {
+            arguments, cancel, ..
+        } = call;
+        let arguments = arguments.as_ref().map(JsonText::parse);
+        let Some(Ok((name, input))) = arguments.map(|value| value.map(name_and_input)) else {
+            let end = CallEnd::error("the input is nested too deep");
+            return Box::pin(std::future::ready(end));
         };
         let mut record = lock(&self.record);
         record.calls += 1;
         let is_within = record.calls <= FRAMES_MAX;
         drop(record);
-        if self.cancel.is_cancelled() || !is_within {
-            let text = "No further call can be made: the eval is over, or it has made too many.";
-            let refused = refusal("Aborted", text);
-            return Box::pin(std::future::ready(Err(refused)));
+        if !is_within {
+            let failure = CapabilityFailure {
+                name: "Aborted".to_owned(),
+                message: format!("No further call can be made: the limit is {FRAMES_MAX}."),
+            };
+            return Box::pin(std::future::ready(end_of(Err(failure))));
         }
         let effects = self.effects.of(&name);
         let caller = Arc::clone(&self.caller);
-        let turns = Arc::clone(&self.turns);
-        let cancel = self.cancel.child_token();
         let record = Arc::clone(&self.record);
         let updates = self.updates.clone();
-        let closed = refusal("Aborted", "The eval is over.");
         Box::pin(async move {
-            let Ok(_turn) = turns.acquire_owned().await else {
-                return Err(closed);
-            };
             let started = Instant::now();
             let tell = |update| {
                 if let Some(updates) = &updates {
@@ -143,25 +147,38 @@ impl ScriptHost for Host {
                 elapsed: started.elapsed(),
                 ok,
             });
-            result
+            end_of(result)
         })
     }
+}
 
-    fn print(&self, text: &str) {
-        // The lock is let go before somebody is told.
-        let new = lock(&self.record).stdout.push(text);
-        if let Some(new) = new {
-            self.update(|| EvalUpdate::Stdout(new));
-        }
+fn end_of(result: Result<Value, CapabilityFailure>) -> CallEnd {
+    match result {
+        Ok(value) => CallEnd::ok(Some(JsonText::from_value(&value))),
+        Err(failure) => CallEnd {
+            settlement: Settlement::Rejected {
+                message: failure.message,
+                tool: None,
+                call_id: None,
+                kind: Some(failure.name),
+            },
+            status: CallStatus::Error,
+        },
     }
+}
 
-    fn print_error(&self, text: &str) {
-        // The lock is let go before somebody is told.
-        let new = lock(&self.record).stderr.push(text);
-        if let Some(new) = new {
-            self.update(|| EvalUpdate::Stderr(new));
-        }
-    }
+/// The name and the input of a call.
+fn name_and_input(arguments: Value) -> (String, Value) {
+    let Value::Array(mut arguments) = arguments else {
+        return (String::new(), Value::Null);
+    };
+    let input = if arguments.len() > 1 {
+        arguments.swap_remove(1)
+    } else {
+        Value::Null
+    };
+    let name = arguments.first().and_then(Value::as_str);
+    (name.unwrap_or_default().to_owned(), input)
 }
 
 /// Runs one eval by the engine of the options.
@@ -170,89 +187,105 @@ pub(super) async fn run(
     job: &Job,
     committed: Option<&RawValue>,
 ) -> (EvalOutcome, StateChange) {
-    let language = job.request.language;
-    let Some(engine) = &options.script_engine else {
-        let text = "There is no engine for JavaScript.".to_owned();
-        return (
-            refused(language, EvalErrorKind::Spawn, text),
-            StateChange::Keep,
-        );
+    let not_run = |message: String| {
+        let outcome = refused(job.request.language, EvalFailureKind::Spawn, message);
+        (outcome, StateChange::Keep)
+    };
+    let engine = match &options.script_engine {
+        Some(source) => source(),
+        None => return not_run("There is no engine for JavaScript.".to_owned()),
     };
     let limit = options.output_bytes();
     let host = Arc::new(Host::new(job, limit));
-    let started = Instant::now();
+    let environment = Environment::new([], vec![spread_global(CALL)], Arc::clone(&host) as Arc<_>);
+    let (engine, environment) = match (engine, environment) {
+        (Ok(engine), Ok(environment)) => (engine, environment),
+        (Err(error), _) => return not_run(error.to_string()),
+        (_, Err(error)) => return not_run(error.to_string()),
+    };
+    let state = committed.map_or("{}", RawValue::get);
+    let script = script_of(&job.code, state, &job.request.capabilities);
     let time = options.timeout(job.request.timeout);
+    let cancel = CancellationToken::new();
+    let started = Instant::now();
     host.update(|| EvalUpdate::Started);
-    let mut running = engine.run(ScriptRun {
-        code: job.code.clone(),
-        state: committed.map_or_else(|| "{}".to_owned(), |state| state.get().to_owned()),
-        capabilities: job.request.capabilities.clone(),
-        host: Arc::clone(&host) as Arc<dyn ScriptHost>,
-        cancel: host.cancel.clone(),
-    });
-    let (end, forced) = tokio::select! {
-        end = &mut running => (Some(end), None),
+    let run_options = run_options(&host, &cancel, time);
+    let mut running = Box::pin(run_script(&engine, &script, &environment, run_options));
+    let (result, forced) = tokio::select! {
+        result = &mut running => (Some(result), None),
         forced = stopped(job, started + time, time) => {
-            host.cancel.cancel();
-            (timeout(ENGINE_GRACE, running).await.ok(), Some(forced))
+            cancel.cancel();
+            let result = timeout(SCRIPT_GRACE + CALL_GRACE, running).await;
+            (result.ok(), Some(forced))
         }
     };
-    host.cancel.cancel();
-    settle_calls(&host).await;
-    let mut outcome = blank_outcome(language);
-    engine.name().clone_into(&mut outcome.interpreter);
+    let mut outcome = blank_outcome(job.request.language);
+    ENGINE_NAME.clone_into(&mut outcome.interpreter);
     outcome.elapsed = started.elapsed();
     outcome.is_kernel_reused = committed.is_some();
     outcome
         .notes
-        .push(format!("There is no node, so {} ran it.", engine.name()));
+        .push(format!("There is no node, so {ENGINE_NAME} ran it."));
     let mut record = lock(&host.record);
     let Record {
-        stdout,
-        stderr,
-        receipts,
-        ..
+        stdout, receipts, ..
     } = &mut *record;
-    for (kept, shown) in [(stdout, &mut outcome.stdout), (stderr, &mut outcome.stderr)] {
-        kept.capture.finish(&mut kept.text);
-        outcome.is_cut |= kept.capture.is_cut();
-        *shown = std::mem::take(&mut kept.text);
-    }
+    stdout.capture.finish(&mut stdout.text);
+    outcome.is_cut = stdout.capture.is_cut();
+    outcome.stdout = std::mem::take(&mut stdout.text);
     outcome.calls = std::mem::take(receipts);
     drop(record);
+    let end = result.map(|result| returned(&result));
     let change = take_end(end, forced, limit, &mut outcome);
     (outcome, change)
+}
+
+/// The limits of a program of `time`: the bounds of the calls are those of workers, the kernel keeps the deadline, and processor
+/// time has a limit of its own, since a deadline stands still while a person is asked.
+fn run_options(host: &Arc<Host>, cancel: &CancellationToken, time: Duration) -> RunOptions {
+    let mut limits = ScriptLimits {
+        wall: Duration::MAX,
+        calls_in_flight_max: CALLS_IN_FLIGHT_MAX,
+        calls_max: FRAMES_MAX,
+        call_bytes_max: FRAME_BYTES_MAX,
+        cancel_grace: CALL_GRACE,
+        ..ScriptLimits::default()
+    };
+    limits.vm.cpu = time;
+    let host = Arc::clone(host);
+    RunOptions {
+        limits,
+        abort: Abort::on(cancel),
+        progress: Some(Arc::new(move |progress: Progress<'_>| {
+            if let Progress::Output(Output::Console(text) | Output::Text(text)) = progress {
+                host.print(&format!("{text}\n"));
+            }
+        })),
+    }
 }
 
 /// Waits for what stops an eval.
 async fn stopped(job: &Job, deadline: Instant, time: Duration) -> EvalFailure {
     tokio::select! {
         () = sleep_until(deadline) => failure(
-            EvalErrorKind::Timeout,
+            EvalFailureKind::Timeout,
             format!("It timed out after {} s.", time.as_secs_f64()),
         ),
         () = job.request.cancel.cancelled() => {
-            failure(EvalErrorKind::Aborted, "It was aborted.".to_owned())
+            failure(EvalFailureKind::Aborted, "It was aborted.".to_owned())
         }
         () = job.abandoned.cancelled() => {
-            failure(EvalErrorKind::Aborted, "It was aborted.".to_owned())
+            failure(EvalFailureKind::Aborted, "It was aborted.".to_owned())
         }
         () = job.ticket.handle().invalidated.cancelled() => failure(
-            EvalErrorKind::Invalidated,
+            EvalFailureKind::Invalidated,
             "It was invalidated: the kernel was reset or closed.".to_owned(),
         ),
     }
 }
 
-/// Waits a bounded time until no call runs: each holds a turn.
-async fn settle_calls(host: &Host) {
-    let all = u32::try_from(CALLS_IN_FLIGHT_MAX).unwrap_or(u32::MAX);
-    let _late = timeout(CALL_GRACE, host.turns.acquire_many(all)).await;
-    host.turns.close();
-}
-
 fn take_end(
-    end: Option<ScriptEnd>,
+    end: Option<Result<Returned, EvalFailure>>,
     forced: Option<EvalFailure>,
     limit: usize,
     outcome: &mut EvalOutcome,
@@ -263,10 +296,10 @@ fn take_end(
     }
     let Some(end) = end else {
         let text = "The engine ended without a result.".to_owned();
-        outcome.failure = Some(failure(EvalErrorKind::WorkerExit, text));
+        outcome.failure = Some(failure(EvalFailureKind::WorkerExit, text));
         return StateChange::Keep;
     };
-    match end.result {
+    match end {
         Err(EvalFailure {
             kind,
             message,
@@ -279,23 +312,26 @@ fn take_end(
             });
             StateChange::Keep
         }
-        Ok(value) => match check_state(&end.state) {
+        Ok(Returned {
+            value,
+            lossy,
+            state,
+        }) => match check_state(state.get()) {
             Ok(()) => {
                 outcome.value = Some(value).filter(|value| *value != Value::Null);
-                outcome.lossy = end
-                    .lossy
+                outcome.lossy = lossy
                     .into_iter()
                     .take(LOSSY_MAX)
                     .map(|place| cut_marked(place, NAME_BYTES_MAX))
                     .collect();
-                StateChange::Commit(end.state)
+                StateChange::Commit(state.get().to_owned())
             }
             Err(StateProblem::Invalid(text)) => {
-                outcome.failure = Some(failure(EvalErrorKind::StateInvalid, text));
+                outcome.failure = Some(failure(EvalFailureKind::StateInvalid, text));
                 StateChange::Keep
             }
             Err(StateProblem::TooLarge(text)) => {
-                outcome.failure = Some(failure(EvalErrorKind::StateTooLarge, text));
+                outcome.failure = Some(failure(EvalFailureKind::StateTooLarge, text));
                 StateChange::Keep
             }
         },

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use crate::outcome::{EvalErrorKind, EvalFailure, EvalOutcome, KernelState};
+use crate::outcome::{EvalFailure, EvalFailureKind, EvalOutcome, KernelState};
 
 /// The text of an eval that put out nothing at all.
 const NOTHING: &str = "The program ended without output and without a value.";
@@ -71,7 +71,7 @@ pub fn value_text(value: &Value) -> String {
 /// What went wrong, with the calls first: a model has to know what happened before it tries again.
 fn headline(outcome: &EvalOutcome, failure: &EvalFailure) -> String {
     let mut line = failure.kind.as_str().to_owned();
-    if failure.kind == EvalErrorKind::UserError || !outcome.calls.is_empty() {
+    if failure.kind == EvalFailureKind::UserError || !outcome.calls.is_empty() {
         let plural = if outcome.calls.len() == 1 { "" } else { "s" };
         let _infallible = write!(
             line,

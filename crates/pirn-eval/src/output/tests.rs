@@ -41,7 +41,7 @@ fn text(outcome: EvalOutcome) -> String {
 
 fn failure(message: &str) -> EvalFailure {
     EvalFailure {
-        kind: EvalErrorKind::UserError,
+        kind: EvalFailureKind::UserError,
         message: message.to_owned(),
         trace: Some("line 1\n".to_owned()),
     }
@@ -212,8 +212,8 @@ fn what_was_denied_says_so() {
         (&details["denied"], &details["error"]["kind"]),
         (&json!(true), &json!("not_approved"))
     );
-    let result =
-        EvalReport::refused(Language::Python, EvalErrorKind::CodeTooLarge, "too long").to_result(0);
+    let result = EvalReport::refused(Language::Python, EvalFailureKind::CodeTooLarge, "too long")
+        .to_result(0);
     assert_eq!(result.details.unwrap()["denied"], false);
 }
 

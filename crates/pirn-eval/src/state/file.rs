@@ -12,6 +12,7 @@ use serde_json::value::RawValue;
 
 use super::memory::full;
 use super::{Branches, StateStore, TOTAL_BYTES_MAX};
+use crate::error::{Error, ErrorKind};
 use crate::request::Language;
 
 /// The name of the format, by which a file is recognised.
@@ -51,7 +52,7 @@ struct Header {
 impl FileStateStore {
     /// Opens the file, which need not exist yet; its folder must. Fails where the file holds something else. A link stays a link:
     /// what it points to is replaced.
-    pub fn open(path: impl Into<PathBuf>) -> Result<Self, String> {
+    pub fn open(path: impl Into<PathBuf>) -> Result<Self, Error> {
         let path = path.into();
         let shown = path.display().to_string();
         let store = Self {
@@ -62,26 +63,26 @@ impl FileStateStore {
         Ok(store)
     }
 
-    fn read(&self) -> Result<Branches<Box<RawValue>>, String> {
+    fn read(&self) -> Result<Branches<Box<RawValue>>, Error> {
         read(&self.path).map_err(|problem| {
-            format!(
+            let message = format!(
                 "the state file {} cannot be used: {problem}; repair the file or move it away, it was not changed",
                 self.shown
-            )
+            );
+            Error::new(ErrorKind::StateUnreadable, message)
         })
     }
 
     /// Changes the states under the lock.
-    fn change(
-        &self,
-        change: impl FnOnce(&mut Branches<Box<RawValue>>) -> Result<(), String>,
-    ) -> Result<(), String> {
-        let kept =
-            |problem: String| format!("the state file {} cannot be written: {problem}", self.shown);
+    fn change(&self, change: impl FnOnce(&mut Branches<Box<RawValue>>)) -> Result<(), Error> {
+        let kept = |problem: String| {
+            let message = format!("the state file {} cannot be written: {problem}", self.shown);
+            Error::new(ErrorKind::StateNotWritten, message)
+        };
         // Released when it is closed.
         let _lock = lock(&self.path).map_err(kept)?;
         let mut branches = self.read()?;
-        change(&mut branches)?;
+        change(&mut branches);
         let contents = Contents {
             format: FORMAT.to_owned(),
             version: VERSION,
@@ -98,7 +99,7 @@ impl FileStateStore {
 }
 
 impl StateStore for FileStateStore {
-    fn load(&self, branch: &str, language: Language) -> Result<Option<String>, String> {
+    fn load(&self, branch: &str, language: Language) -> Result<Option<String>, Error> {
         let branches = self.read()?;
         let states = branches.get(branch);
         Ok(states
@@ -106,36 +107,35 @@ impl StateStore for FileStateStore {
             .map(|state| state.get().to_owned()))
     }
 
-    fn commit(&self, branch: &str, language: Language, state: &str) -> Result<(), String> {
-        let state = RawValue::from_string(state.to_owned())
-            .map_err(|error| format!("the state is not JSON: {error}"))?;
+    fn commit(&self, branch: &str, language: Language, state: &str) -> Result<(), Error> {
+        let state = RawValue::from_string(state.to_owned()).map_err(|error| {
+            let message = format!("the state is not JSON: {error}");
+            Error::new(ErrorKind::StateNotWritten, message)
+        })?;
         self.change(|branches| {
             branches
                 .entry(branch.to_owned())
                 .or_default()
                 .insert(language.as_str().to_owned(), state);
-            Ok(())
         })
     }
 
-    fn clear(&self, branch: &str) -> Result<(), String> {
+    fn clear(&self, branch: &str) -> Result<(), Error> {
         // Nothing to clear must not make a file.
         if !self.read()?.contains_key(branch) {
             return Ok(());
         }
         self.change(|branches| {
             branches.remove(branch);
-            Ok(())
         })
     }
 
-    fn fork(&self, from: &str, to: &str) -> Result<(), String> {
+    fn fork(&self, from: &str, to: &str) -> Result<(), Error> {
         self.change(|branches| {
             match branches.get(from).cloned() {
                 Some(states) => branches.insert(to.to_owned(), states),
                 None => branches.remove(to),
             };
-            Ok(())
         })
     }
 }

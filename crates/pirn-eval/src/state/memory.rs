@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::{Branches, StateStore, TOTAL_BYTES_MAX, total_bytes};
+use crate::error::{Error, ErrorKind};
 use crate::request::Language;
 
 /// Keeps state in memory: what is committed lives as long as the store. Bounded; a commit that does not fit is refused.
@@ -24,13 +25,13 @@ impl MemoryStateStore {
 }
 
 impl StateStore for MemoryStateStore {
-    fn load(&self, branch: &str, language: Language) -> Result<Option<String>, String> {
+    fn load(&self, branch: &str, language: Language) -> Result<Option<String>, Error> {
         let branches = self.branches();
         let states = branches.get(branch);
         Ok(states.and_then(|states| states.get(language.as_str()).cloned()))
     }
 
-    fn commit(&self, branch: &str, language: Language, state: &str) -> Result<(), String> {
+    fn commit(&self, branch: &str, language: Language, state: &str) -> Result<(), Error> {
         let mut branches = self.branches();
         let old = branches
             .get(branch)
@@ -46,12 +47,12 @@ impl StateStore for MemoryStateStore {
         Ok(())
     }
 
-    fn clear(&self, branch: &str) -> Result<(), String> {
+    fn clear(&self, branch: &str) -> Result<(), Error> {
         self.branches().remove(branch);
         Ok(())
     }
 
-    fn fork(&self, from: &str, to: &str) -> Result<(), String> {
+    fn fork(&self, from: &str, to: &str) -> Result<(), Error> {
         let mut branches = self.branches();
         let states: BTreeMap<_, _> = branches.get(from).cloned().unwrap_or_default();
         let size: usize = states.values().map(String::len).sum();
@@ -68,9 +69,12 @@ impl StateStore for MemoryStateStore {
 }
 
 /// Says that a store is full.
-pub(super) fn full() -> String {
-    format!(
-        "the states of all branches together would take more than {} MiB; reset branches that are no longer needed",
-        TOTAL_BYTES_MAX >> 20
+pub(super) fn full() -> Error {
+    Error::new(
+        ErrorKind::StateFull,
+        format!(
+            "the states of all branches together would take more than {} MiB; reset branches that are no longer needed",
+            TOTAL_BYTES_MAX >> 20
+        ),
     )
 }

@@ -1,31 +1,35 @@
 use std::path::Path;
 
 use super::*;
+use crate::error::ErrorKind;
 
 const PYTHON: Language = Language::Python;
 const JAVASCRIPT: Language = Language::JavaScript;
 
 /// What every store does.
 fn behaves(store: &dyn StateStore) {
-    assert_eq!(store.load("main", PYTHON), Ok(None));
+    assert_eq!(store.load("main", PYTHON).unwrap(), None);
     let big = r#"{"n":9007199254740993123456789,"x":1.0,"text":"ä\u0000"}"#;
     store.commit("main", PYTHON, big).unwrap();
     store.commit("main", JAVASCRIPT, "{}").unwrap();
     store.commit("main", PYTHON, r#"{"n":1}"#).unwrap();
     store.commit("main", PYTHON, big).unwrap();
-    assert_eq!(store.load("main", PYTHON), Ok(Some(big.to_owned())));
-    assert_eq!(store.load("other", PYTHON), Ok(None));
+    assert_eq!(store.load("main", PYTHON).unwrap(), Some(big.to_owned()));
+    assert_eq!(store.load("other", PYTHON).unwrap(), None);
 
     store.fork("main", "side").unwrap();
     store.commit("side", PYTHON, r#"{"side":true}"#).unwrap();
-    assert_eq!(store.load("main", PYTHON), Ok(Some(big.to_owned())));
-    assert_eq!(store.load("side", JAVASCRIPT), Ok(Some("{}".to_owned())));
+    assert_eq!(store.load("main", PYTHON).unwrap(), Some(big.to_owned()));
+    assert_eq!(
+        store.load("side", JAVASCRIPT).unwrap(),
+        Some("{}".to_owned())
+    );
 
     store.clear("main").unwrap();
     store.clear("never was").unwrap();
-    assert_eq!(store.load("main", PYTHON), Ok(None));
+    assert_eq!(store.load("main", PYTHON).unwrap(), None);
     store.fork("main", "side").unwrap();
-    assert_eq!(store.load("side", PYTHON), Ok(None));
+    assert_eq!(store.load("side", PYTHON).unwrap(), None);
 }
 
 #[test]
@@ -38,7 +42,13 @@ fn memory_is_bounded() {
     let store = MemoryStateStore::new();
     let state = format!("{{\"x\":\"{}\"}}", "a".repeat(TOTAL_BYTES_MAX / 2));
     store.commit("main", PYTHON, &state).unwrap();
-    assert!(store.fork("main", "side").unwrap_err().contains("64 MiB"));
+    assert!(
+        store
+            .fork("main", "side")
+            .unwrap_err()
+            .to_string()
+            .contains("64 MiB")
+    );
     assert!(store.commit("side", PYTHON, &state).is_err());
     // Replacing does not count the old one.
     store.commit("main", PYTHON, &state).unwrap();
@@ -54,8 +64,11 @@ fn a_file_keeps_states_for_the_next_store() {
         .commit("main", PYTHON, r#"{"kept":true}"#)
         .unwrap();
     assert_eq!(
-        FileStateStore::open(&path).unwrap().load("main", PYTHON),
-        Ok(Some(r#"{"kept":true}"#.to_owned()))
+        FileStateStore::open(&path)
+            .unwrap()
+            .load("main", PYTHON)
+            .unwrap(),
+        Some(r#"{"kept":true}"#.to_owned())
     );
     #[cfg(unix)]
     {
@@ -70,7 +83,7 @@ fn looking_makes_no_file() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("state.json");
     let store = FileStateStore::open(&path).unwrap();
-    assert_eq!(store.load("main", PYTHON), Ok(None));
+    assert_eq!(store.load("main", PYTHON).unwrap(), None);
     store.clear("main").unwrap();
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
 }
@@ -100,13 +113,15 @@ fn files_of_others_and_damaged_ones_are_refused_and_stay() {
         ),
     ] {
         std::fs::write(&path, content).unwrap();
-        for message in [
+        for error in [
             FileStateStore::open(&path).unwrap_err(),
             store.load("main", PYTHON).unwrap_err(),
             store.commit("main", PYTHON, "{}").unwrap_err(),
             store.clear("main").unwrap_err(),
             store.fork("main", "side").unwrap_err(),
         ] {
+            assert_eq!(error.kind(), ErrorKind::StateUnreadable);
+            let message = error.to_string();
             assert!(message.contains(problem), "{message}");
             assert!(message.contains("state.json") && message.contains("not changed"));
         }
@@ -129,12 +144,12 @@ fn version_1_is_read() {
     std::fs::write(&path, content).unwrap();
     let store = FileStateStore::open(&path).unwrap();
     assert_eq!(
-        store.load("main", PYTHON),
-        Ok(Some(r#"{"n": 9007199254740993}"#.to_owned()))
+        store.load("main", PYTHON).unwrap(),
+        Some(r#"{"n": 9007199254740993}"#.to_owned())
     );
     assert_eq!(
-        store.load("main", JAVASCRIPT),
-        Ok(Some(r#"{"list": [1]}"#.to_owned()))
+        store.load("main", JAVASCRIPT).unwrap(),
+        Some(r#"{"list": [1]}"#.to_owned())
     );
 }
 
@@ -178,7 +193,7 @@ fn changes_at_the_same_time_are_all_kept() {
     for thread in 0..4 {
         for round in 0..5 {
             let branch = format!("{thread}-{round}");
-            assert_eq!(store.load(&branch, PYTHON), Ok(Some("{}".to_owned())));
+            assert_eq!(store.load(&branch, PYTHON).unwrap(), Some("{}".to_owned()));
         }
     }
 }

@@ -74,7 +74,7 @@ impl EvalRunner for FakeRunner {
         })
     }
 
-    fn reset(&self, branch: String) -> BoxFuture<'static, Result<(), String>> {
+    fn reset(&self, branch: String) -> BoxFuture<'static, Result<(), Error>> {
         self.resets.lock().unwrap().push(branch);
         Box::pin(std::future::ready(Ok(())))
     }
@@ -499,7 +499,7 @@ async fn an_abort_while_the_question_is_open_runs_nothing() {
         .eval
         .evaluate(&pipeline, &context, arguments, None)
         .await;
-    assert_eq!(report.failure().unwrap().kind, EvalErrorKind::Aborted);
+    assert_eq!(report.failure().unwrap().kind, EvalFailureKind::Aborted);
     assert!(bench.runner.seen.lock().unwrap().is_empty());
 }
 

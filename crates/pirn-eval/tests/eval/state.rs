@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use pirn_eval::{
-    EvalRequest, Kernel, KernelState, Language, MemoryStateStore, STATE_BYTES_MAX, STATE_NODES_MAX,
-    StateStore,
+    Error, ErrorKind, EvalRequest, Kernel, KernelState, Language, MemoryStateStore,
+    STATE_BYTES_MAX, STATE_NODES_MAX, StateStore,
 };
 use serde_json::json;
 
@@ -108,34 +108,34 @@ finish()
 
 /// A store that does what its fields say.
 struct BadStore {
-    stored: Result<Option<String>, String>,
+    stored: Result<Option<String>, &'static str>,
+}
+
+fn store_error(text: &str) -> Error {
+    Error::new(ErrorKind::StateNotWritten, text)
 }
 
 impl StateStore for BadStore {
-    fn load(&self, _branch: &str, _language: Language) -> Result<Option<String>, String> {
-        self.stored.clone()
+    fn load(&self, _branch: &str, _language: Language) -> Result<Option<String>, Error> {
+        self.stored.clone().map_err(store_error)
     }
 
-    fn commit(&self, _branch: &str, _language: Language, _state: &str) -> Result<(), String> {
-        Err("the disk is full".to_owned())
+    fn commit(&self, _branch: &str, _language: Language, _state: &str) -> Result<(), Error> {
+        Err(store_error("the disk is full"))
     }
 
-    fn clear(&self, _branch: &str) -> Result<(), String> {
-        Err("the disk is gone".to_owned())
+    fn clear(&self, _branch: &str) -> Result<(), Error> {
+        Err(store_error("the disk is gone"))
     }
 
-    fn fork(&self, _from: &str, _to: &str) -> Result<(), String> {
+    fn fork(&self, _from: &str, _to: &str) -> Result<(), Error> {
         Ok(())
     }
 }
 
 fn stores() {
     let cases = [
-        (
-            Err("the disk is gone".to_owned()),
-            "state_invalid",
-            "the disk is gone",
-        ),
+        (Err("the disk is gone"), "state_invalid", "the disk is gone"),
         (Ok(Some("{\"a\":".to_owned())), "state_invalid", "damaged"),
         (Ok(Some("[1]".to_owned())), "state_invalid", "damaged"),
         (
@@ -154,7 +154,7 @@ fn stores() {
             assert_eq!(outcome.state, KernelState::Unchanged);
             assert_eq!(outcome.value, None);
             let cleared = bench.kernel.reset("main").await;
-            assert_eq!(cleared, Err("the disk is gone".to_owned()));
+            assert_eq!(cleared.unwrap_err().to_string(), "the disk is gone");
         }
     });
 }

@@ -118,6 +118,8 @@ impl ChildSupervisor {
             Request::Terminate => SupervisorOrder::Terminate,
             Request::Kill => SupervisorOrder::Kill,
             Request::Interrupt => SupervisorOrder::Interrupt,
+            Request::Freeze => SupervisorOrder::Freeze,
+            Request::Thaw => SupervisorOrder::Thaw,
         };
         // Fails only when the supervisor is gone, and then everything is.
         let _gone = (&self.lifeline).write(&[order as u8]);

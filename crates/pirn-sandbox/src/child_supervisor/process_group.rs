@@ -83,8 +83,14 @@ impl ChildSupervisor {
                     Request::Terminate => GroupSignal::Terminate,
                     Request::Kill => GroupSignal::Kill,
                     Request::Interrupt => GroupSignal::Interrupt,
+                    Request::Freeze => GroupSignal::Stop,
+                    Request::Thaw => GroupSignal::Continue,
                 },
             );
+            if matches!(request, Request::Terminate | Request::Interrupt) {
+                // A frozen process would not hear it; to others this does nothing.
+                sys::signal_group(self.group, GroupSignal::Continue);
+            }
         }
     }
 }

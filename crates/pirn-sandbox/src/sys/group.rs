@@ -9,6 +9,10 @@ pub(crate) enum GroupSignal {
     Kill,
     /// Interrupts, as Ctrl-C would.
     Interrupt,
+    /// Stops where it is; cannot be caught.
+    Stop,
+    /// Goes on.
+    Continue,
 }
 
 /// Sends a signal to every process of the group. Does nothing when there is none.
@@ -17,6 +21,8 @@ pub(crate) fn signal_group(group: i32, signal: GroupSignal) {
         GroupSignal::Terminate => libc::SIGTERM,
         GroupSignal::Kill => libc::SIGKILL,
         GroupSignal::Interrupt => libc::SIGINT,
+        GroupSignal::Stop => libc::SIGSTOP,
+        GroupSignal::Continue => libc::SIGCONT,
     };
     // Groups 0 and 1 would mean our own group and everybody.
     if group > 1 {

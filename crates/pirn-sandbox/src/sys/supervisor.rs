@@ -35,6 +35,10 @@ pub(crate) enum SupervisorOrder {
     Kill = b'K',
     /// Interrupt the program itself.
     Interrupt = b'I',
+    /// Stop every process where it is.
+    Freeze = b'F',
+    /// Let them go on.
+    Thaw = b'C',
 }
 
 /// What a supervisor watches over.
@@ -90,6 +94,7 @@ pub(super) fn supervise(watch: Watch<'_>) -> ! {
     let mut family = Descendants {
         watch,
         main_reported: false,
+        is_frozen: false,
     };
     loop {
         family.reap();
@@ -98,8 +103,17 @@ pub(super) fn supervise(watch: Watch<'_>) -> ! {
         forget_child_signals();
         match next_order() {
             Order::None => {}
-            Order::Terminate => family.signal_all(libc::SIGTERM),
-            Order::Interrupt => family.interrupt(),
+            Order::Terminate => {
+                family.signal_all(libc::SIGTERM);
+                // A frozen process would not hear it.
+                family.thaw();
+            }
+            Order::Interrupt => {
+                family.interrupt();
+                family.thaw();
+            }
+            Order::Freeze => family.freeze(),
+            Order::Thaw => family.thaw(),
             Order::Kill => family.kill(),
         }
     }
@@ -146,6 +160,8 @@ enum Order {
     None,
     Terminate,
     Interrupt,
+    Freeze,
+    Thaw,
     Kill,
 }
 
@@ -157,6 +173,8 @@ fn next_order() -> Order {
     match count {
         1 if byte == SupervisorOrder::Terminate as u8 => Order::Terminate,
         1 if byte == SupervisorOrder::Interrupt as u8 => Order::Interrupt,
+        1 if byte == SupervisorOrder::Freeze as u8 => Order::Freeze,
+        1 if byte == SupervisorOrder::Thaw as u8 => Order::Thaw,
         -1 if matches!(errno(), libc::EAGAIN | libc::EINTR) => Order::None,
         // An unknown order, the end, or a broken socket.
         _ => Order::Kill,
@@ -180,6 +198,7 @@ fn forget_child_signals() {
 struct Descendants<'launch> {
     watch: Watch<'launch>,
     main_reported: bool,
+    is_frozen: bool,
 }
 
 impl Descendants<'_> {
@@ -220,6 +239,19 @@ impl Descendants<'_> {
         if !self.main_reported {
             // SAFETY: a plain system call on integers; the program is not yet reaped, so the number is still its own.
             unsafe { libc::kill(self.watch.main, libc::SIGINT) };
+        }
+    }
+
+    /// Stops all of them. Killing works all the same, so they end with us also while they are frozen.
+    fn freeze(&mut self) {
+        self.is_frozen = true;
+        self.signal_all(libc::SIGSTOP);
+    }
+
+    fn thaw(&mut self) {
+        if self.is_frozen {
+            self.is_frozen = false;
+            self.signal_all(libc::SIGCONT);
         }
     }
 

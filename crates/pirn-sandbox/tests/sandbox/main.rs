@@ -6,6 +6,8 @@ mod confined;
 #[cfg(target_os = "linux")]
 mod explained;
 #[cfg(target_os = "linux")]
+mod frozen;
+#[cfg(target_os = "linux")]
 mod proxied;
 #[cfg(unix)]
 mod proxy;

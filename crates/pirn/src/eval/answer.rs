@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use pirn_codemode::OutputFolder;
-use pirn_eval::{Denial, EvalErrorKind, EvalFailure, EvalOutcome, EvalReport, KernelState};
+use pirn_eval::{Denial, EvalFailure, EvalFailureKind, EvalOutcome, EvalReport, KernelState};
 use pirn_runtime::Confinement;
 use serde_json::{Value, json};
 
@@ -212,19 +212,19 @@ fn refused(failure: &EvalFailure, denial: Option<Denial>) -> Failure {
 }
 
 /// The exit code of a program that failed.
-fn exit(kind: EvalErrorKind) -> Exit {
+fn exit(kind: EvalFailureKind) -> Exit {
     match kind {
-        EvalErrorKind::Timeout => Exit::Deadline,
-        EvalErrorKind::Aborted => Exit::Interrupted,
-        EvalErrorKind::CodeTooLarge => Exit::Usage,
+        EvalFailureKind::Timeout => Exit::Deadline,
+        EvalFailureKind::Aborted => Exit::Interrupted,
+        EvalFailureKind::CodeTooLarge => Exit::Usage,
         _ => Exit::Failed,
     }
 }
 
-fn hint(kind: EvalErrorKind) -> Option<&'static str> {
+fn hint(kind: EvalFailureKind) -> Option<&'static str> {
     match kind {
-        EvalErrorKind::Timeout => Some("--timeout gives it more time, at most 120 seconds"),
-        EvalErrorKind::Spawn => Some(
+        EvalFailureKind::Timeout => Some("--timeout gives it more time, at most 120 seconds"),
+        EvalFailureKind::Spawn => Some(
             "the settings eval.python and eval.node name interpreters; `pirn doctor` tells what is there",
         ),
         _ => None,

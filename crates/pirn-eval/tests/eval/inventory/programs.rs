@@ -1,6 +1,6 @@
 //! What real programs do to the kernel, and it to them.
 
-use pirn_eval::{EvalErrorKind, EvalOutcome, EvalRequest, KernelState};
+use pirn_eval::{EvalFailureKind, EvalOutcome, EvalRequest, KernelState};
 use serde_json::{Value, json};
 
 use crate::support::{Bench, assert_failed, assert_ok, block_on, failure_of, javascript, request};
@@ -143,7 +143,7 @@ pub(super) fn forged_on_frames() {
         assert!(
             matches!(
                 kind,
-                Some(EvalErrorKind::WorkerExit | EvalErrorKind::Protocol)
+                Some(EvalFailureKind::WorkerExit | EvalFailureKind::Protocol)
             ),
             "{outcome:?}"
         );
@@ -239,7 +239,7 @@ pub(super) fn huge_exception() {
         ] {
             let outcome = bench.kernel.eval(request).await;
             let failure = outcome.failure.unwrap();
-            assert_eq!(failure.kind, EvalErrorKind::UserError);
+            assert_eq!(failure.kind, EvalFailureKind::UserError);
             assert!(failure.message.len() <= 256, "{}", failure.message.len());
             assert!(outcome.stderr.len() <= 256, "{}", outcome.stderr.len());
         }

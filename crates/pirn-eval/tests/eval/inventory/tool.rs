@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use futures_util::future::BoxFuture;
 use pirn_eval::{
-    ADMITTED_DEFAULT, Answer, Asking, Confirmer, EVAL_TOOL_NAME, EvalOutcome, EvalRequest,
+    ADMITTED_DEFAULT, Answer, Asking, Confirmer, EVAL_TOOL_NAME, Error, EvalOutcome, EvalRequest,
     EvalRunner, EvalTool, Gates, Kernel, NobodyThere, NonInteractive, Question, escape_source,
     eval_tool,
 };
@@ -63,7 +63,7 @@ impl EvalRunner for Unreached {
         Box::pin(std::future::pending())
     }
 
-    fn reset(&self, _branch: String) -> BoxFuture<'static, Result<(), String>> {
+    fn reset(&self, _branch: String) -> BoxFuture<'static, Result<(), Error>> {
         self.0.fetch_add(1, Ordering::Relaxed);
         Box::pin(std::future::pending())
     }
@@ -192,7 +192,7 @@ impl EvalRunner for Keeping {
         Box::pin(std::future::pending())
     }
 
-    fn reset(&self, _branch: String) -> BoxFuture<'static, Result<(), String>> {
+    fn reset(&self, _branch: String) -> BoxFuture<'static, Result<(), Error>> {
         Box::pin(std::future::ready(Ok(())))
     }
 }
