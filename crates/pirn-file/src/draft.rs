@@ -1,7 +1,9 @@
 //! New content, until it has the name of the old.
 
+mod attributes;
+
 use std::ffi::{OsStr, OsString};
-use std::fs::{self, File, Metadata};
+use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -24,9 +26,11 @@ const MODE_USUAL: u32 = 0o666;
 pub enum Access {
     /// Its owner only, whoever could before.
     Private,
-    /// Owner and mode stay, and a file that may not be written is not replaced; a new one is for its owner only.
+    /// Owner, mode and extended attributes stay, and a file that may not be written is not replaced; a new one is for its owner
+    /// only.
     KeptOrPrivate,
-    /// Owner and mode stay, and a file that may not be written is not replaced; a new one has the mode of new files.
+    /// Owner, mode and extended attributes stay, and a file that may not be written is not replaced; a new one has the mode of
+    /// new files.
     KeptOrUsual,
 }
 
@@ -44,6 +48,7 @@ pub struct Draft {
     replaces: bool,
     /// The temporary name, where it has one.
     named: Option<PathBuf>,
+    keeps_attributes: bool,
 }
 
 impl Draft {
@@ -78,19 +83,26 @@ impl Draft {
         }
         sweep(folder_of(target));
         let (file, named) = create(target, mode)?;
-        let draft = Self {
+        let mut draft = Self {
             file,
             target: target.to_path_buf(),
             replaces,
             named,
+            keeps_attributes: true,
         };
         (&draft.file).write_all(content)?;
         if let Some(metadata) = kept {
-            keep_owner_and_mode(&draft.file, &metadata)?;
+            draft.keeps_attributes = attributes::keep(&draft.file, target, &metadata)?;
         }
         // Without this a crash of the machine could leave the new name with no content.
         draft.file.sync_all()?;
         Ok(draft)
+    }
+
+    /// Whether it has the owner, mode and extended attributes that [`Access`] promises to keep. Without the rights for that the
+    /// file changes hands, as with every editor that renames.
+    pub fn keeps_attributes(&self) -> bool {
+        self.keeps_attributes
     }
 
     /// Gives it the target's name.
@@ -290,23 +302,6 @@ fn link(file: &File, path: &Path) -> io::Result<()> {
 #[cfg(not(target_os = "linux"))]
 fn link(_file: &File, _path: &Path) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
-}
-
-#[cfg(unix)]
-fn keep_owner_and_mode(file: &File, existing: &Metadata) -> io::Result<()> {
-    use std::os::unix::fs::MetadataExt as _;
-    let created = file.metadata()?;
-    if (created.uid(), created.gid()) != (existing.uid(), existing.gid()) {
-        // Needs rights that only few have; without them the file changes hands, as with every editor that renames.
-        let _not_allowed =
-            std::os::unix::fs::fchown(file, Some(existing.uid()), Some(existing.gid()));
-    }
-    file.set_permissions(existing.permissions())
-}
-
-#[cfg(not(unix))]
-fn keep_owner_and_mode(file: &File, existing: &Metadata) -> io::Result<()> {
-    file.set_permissions(existing.permissions())
 }
 
 #[cfg(test)]
