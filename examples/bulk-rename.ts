@@ -69,18 +69,10 @@ async function filesWith(words: string[]): Promise<string[]> {
   return output.split("\n").filter((path) => path !== "" && path !== "(no output)");
 }
 
-/** The lines of a whole file; `read` gives long files in pages and says where the next one starts. */
+/** The lines of a whole file. */
 async function readLines(path: string): Promise<string[]> {
-  const pages: string[] = [];
-  let offset: number | undefined = 1;
-  while (offset !== undefined) {
-    const page: string = await tools.read({ path, offset });
-    if (/^\[Line \d+ is .* exceeds /.test(page)) throw new Error("a line is too long to read");
-    const more = /\n\n\[[^\]\n]*Use offset=(\d+) to continue\.\]$/.exec(page);
-    pages.push(more ? page.slice(0, more.index) : page);
-    offset = more ? Number(more[1]) : undefined;
-  }
-  const lines = pages.join("\n").split(/\r?\n/);
+  const text: string = await tools.read({ path });
+  const lines = text.split(/\r?\n/);
   if (lines.at(-1) === "") lines.pop();
   return lines;
 }
@@ -94,9 +86,6 @@ async function changesOf(path: string): Promise<FileChange> {
   return { path, lines, changes };
 }
 
-/** `edit` compares text this way when it counts occurrences. */
-const comparable = (text: string) => text.normalize("NFKC").replace(/[ \t]+$/gm, "");
-
 function isUnique(text: string, whole: string): boolean {
   const first = whole.indexOf(text);
   return first >= 0 && whole.indexOf(text, first + 1) < 0;
@@ -107,12 +96,12 @@ function isUnique(text: string, whole: string): boolean {
  * it does, and ranges that touch become one.
  */
 function editsFor({ lines, changes }: FileChange): Edit[] {
-  const whole = comparable(lines.join("\n"));
+  const whole = lines.join("\n");
   const ranges: { start: number; end: number }[] = [];
   for (const change of changes) {
     let start = change.line - 1;
     let end = change.line;
-    while (!isUnique(comparable(lines.slice(start, end).join("\n")), whole) && (start > 0 || end < lines.length)) {
+    while (!isUnique(lines.slice(start, end).join("\n"), whole) && (start > 0 || end < lines.length)) {
       start = Math.max(0, start - 1);
       end = Math.min(lines.length, end + 1);
     }

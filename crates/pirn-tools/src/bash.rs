@@ -1,9 +1,11 @@
 //! `bash`: runs a command and everything it starts, within bounds.
 
 mod capture;
+mod command_file;
 mod confinement;
 mod report;
 mod shell;
+mod unattended;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -19,14 +21,19 @@ use crate::options::ToolsOptions;
 
 use capture::Capture;
 pub use capture::{FULL_OUTPUT_BYTES_MAX, STRUCTURED_OUTPUT_BYTES_MAX};
+use command_file::CommandText;
 use confinement::Confinement;
-use report::End;
+use report::{End, Limit, Rest};
 
 /// How long background processes may keep a call waiting by writing after the shell has ended. Their output goes on being
 /// read, so they do not block, but is thrown away.
 pub const BACKGROUND_READ_MAX: Duration = Duration::from_secs(5);
 
-/// After the shell's end, output that pauses this long counts as complete.
+/// After the shell's end, output that pauses this long counts as complete although somebody may still write: what the last
+/// programs of a pipeline or a process substitution have to say comes within it.
+const QUIET_HELD_OPEN: Duration = Duration::from_secs(1);
+
+/// How long to wait for the rest of the output when everything was killed.
 const QUIET: Duration = Duration::from_millis(100);
 
 /// How long processes may take to end in order after a time-out or an abort; well below the time a pipeline waits for a
@@ -50,16 +57,22 @@ struct Arguments {
 
 /// `bash {command, timeout?}`: runs a shell command in the working directory.
 pub fn bash(options: Arc<ToolsOptions>) -> Tool {
+    let default = match options.command_timeout {
+        Some(timeout) => timeout.as_secs_f64().to_string(),
+        None => "none".to_owned(),
+    };
+    let timeout = format!("Seconds until the command is stopped (default: {default})");
     let spec = ToolSpec::new(
         "bash",
         "Run a bash command in the working directory. Returns stdout and stderr together, cut to the last 2000 lines or 50KB; \
-         the whole output is then kept in a file that is named. Background processes live until the session ends.",
+         the whole output is then kept in a file that is named. There is no terminal: editors, pagers and prompts fail. \
+         Background processes live until the session ends; redirect their output to a file.",
     )
     .input_schema(json!({
         "type": "object",
         "properties": {
             "command": {"type": "string", "description": "The command"},
-            "timeout": {"type": "number", "description": "Seconds until the command is stopped (default: none)"}
+            "timeout": {"type": "number", "description": timeout}
         },
         "required": ["command"]
     }))
@@ -79,7 +92,10 @@ pub fn bash(options: Arc<ToolsOptions>) -> Tool {
 }
 
 async fn run(arguments: Arguments, options: Arc<ToolsOptions>, context: CallContext) -> Outcome {
-    let timeout = arguments.timeout.map(parse_timeout).transpose()?;
+    let limit = match arguments.timeout {
+        Some(seconds) => Some(Limit::Given(parse_timeout(seconds)?)),
+        None => options.command_timeout.map(Limit::Default),
+    };
     if context.cancel.is_cancelled() {
         return Err(ABORTED.to_owned());
     }
@@ -89,10 +105,11 @@ async fn run(arguments: Arguments, options: Arc<ToolsOptions>, context: CallCont
     };
     let started_at = Instant::now();
     let confinement = Confinement::of(options.sandbox.as_ref());
+    let text = CommandText::new(command, confinement.temp_dir(&options))?;
     let command = Command::new(shell::find(&options))
-        .args(["-c", &command])
+        .args(["-c", text.argument()])
         .current_dir(&options.cwd)
-        .envs(options.environment.iter().cloned());
+        .envs(unattended::environment(&options.environment));
     let mut child = confinement
         .apply(command)
         .spawn()
@@ -109,14 +126,16 @@ async fn run(arguments: Arguments, options: Arc<ToolsOptions>, context: CallCont
         context: &context,
         capture: Capture::new(confinement.temp_dir(&options).to_owned()),
         started_at,
-        timeout,
+        limit,
         unreported: false,
+        rest: Rest::Complete,
     };
     let end = session.follow(&child, &mut output).await;
     child.give_back_output(output);
     let wall_time = started_at.elapsed();
     let findings = confinement.findings(session.capture.tail().text, &child, &end);
-    let result = report::result(session.capture, &end, wall_time, findings).await;
+    let rest = session.rest;
+    let result = report::result(session.capture, &end, rest, wall_time, findings).await;
     child.detach_to(context.lifetime.clone());
     Ok(result)
 }
@@ -140,9 +159,10 @@ struct Session<'a> {
     context: &'a CallContext,
     capture: Capture,
     started_at: Instant,
-    timeout: Option<Duration>,
+    limit: Option<Limit>,
     /// Whether output came since the last update.
     unreported: bool,
+    rest: Rest,
 }
 
 /// Why the reading of output stopped.
@@ -156,8 +176,8 @@ impl Session<'_> {
     /// Reads the output until the command has ended, or was stopped.
     async fn follow(&mut self, child: &Child, output: &mut ChildOutput) -> End {
         let deadline = self
-            .timeout
-            .and_then(|timeout| self.started_at.checked_add(timeout));
+            .limit
+            .and_then(|limit| self.started_at.checked_add(limit.after()));
         let expired = async {
             match deadline {
                 Some(at) => tokio::time::sleep_until(at.into()).await,
@@ -180,11 +200,11 @@ impl Session<'_> {
             Stopped::TimedOut => {
                 let shell_had_ended = child.status().is_some();
                 self.terminate(child, output).await;
-                let after = self.timeout.unwrap_or_default();
+                let limit = self.limit.unwrap_or(Limit::Given(Duration::ZERO));
                 if shell_had_ended {
-                    End::TimedOutInBackground(after)
+                    End::TimedOutInBackground(limit)
                 } else {
-                    End::TimedOut(after)
+                    End::TimedOut(limit)
                 }
             }
         }
@@ -219,7 +239,7 @@ impl Session<'_> {
         loop {
             let quiet = async {
                 match ended_at {
-                    Some(_) => tokio::time::sleep(QUIET).await,
+                    Some(_) => tokio::time::sleep(QUIET_HELD_OPEN).await,
                     None => std::future::pending().await,
                 }
             };
@@ -231,11 +251,15 @@ impl Session<'_> {
                         return;
                     }
                     if ended_at.is_some_and(|at| at.elapsed() > BACKGROUND_READ_MAX) {
+                        self.rest = Rest::HeldOpen;
                         return;
                     }
                 }
                 _status = child.wait(), if ended_at.is_none() => ended_at = Some(Instant::now()),
-                () = quiet => return,
+                () = quiet => {
+                    self.rest = Rest::HeldOpen;
+                    return;
+                }
                 _tick = ticks.tick(), if self.unreported && ended_at.is_none() => self.report(),
             }
         }

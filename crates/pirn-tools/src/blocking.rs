@@ -40,3 +40,20 @@ where
         )),
     }
 }
+
+/// Runs short work on files off the async threads. The error is a text.
+pub(crate) async fn off_thread<T: Send + 'static>(
+    context: &CallContext,
+    work: impl FnOnce() -> Result<T, String> + Send + 'static,
+) -> Result<T, String> {
+    if context.cancel.is_cancelled() {
+        return Err(ABORTED.to_owned());
+    }
+    tokio::task::spawn_blocking(work)
+        .await
+        .unwrap_or_else(|error| {
+            Err(format!(
+                "The tool stopped early, which is a bug in it: {error}"
+            ))
+        })
+}

@@ -1,12 +1,16 @@
 //! `edit`: exact replacements in one file.
 
 mod diff;
+mod failure;
+mod line_end;
 mod matching;
 mod nearest;
-mod normalize;
-mod original;
+mod view;
 
-use std::path::Path;
+use std::fs::Metadata;
+use std::io::Read as _;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use pirn_tool::{Annotations, CallContext, Effects, Tool, ToolResult, ToolSpec};
@@ -15,20 +19,29 @@ use serde_json::{Map, Value, json};
 
 use crate::arguments::{ABORTED, Outcome, typed_tool_with};
 use crate::blocking::{self, Stop};
+use crate::encoding::Encoding;
+use crate::file_queue;
 use crate::limits::format_size;
 use crate::options::ToolsOptions;
-use crate::write::locate;
-use crate::{atomic, file_queue, paths};
+use crate::paths::{self, Place, quoted};
+use crate::read::Source;
+use crate::regular::{Refusal, RegularFile};
+use crate::replace::replace;
 
-use original::Original;
+use failure::Failure;
+use matching::{Plan, Tolerance};
 
 /// The largest file that is edited: it is held in memory several times over.
 pub const EDIT_FILE_BYTES_MAX: u64 = 64 * 1024 * 1024;
+
+/// How much is shown of a text that was found in another spelling.
+const NEAR_SHOWN_BYTES_MAX: usize = 200;
 
 #[derive(Debug, Deserialize)]
 struct Arguments {
     path: String,
     edits: Vec<Edit>,
+    encoding: Option<Encoding>,
 }
 
 /// One replacement.
@@ -44,7 +57,8 @@ pub fn edit(options: Arc<ToolsOptions>) -> Tool {
     let spec = ToolSpec::new(
         "edit",
         "Edit one file by replacing exact texts. Every oldText must occur exactly once in the file as it is before the call, \
-         and they must not overlap. Give all changes of a file in one call.",
+         and they must not overlap. Give all changes of a file in one call. Line ends, byte order mark and encoding of the file \
+         stay.",
     )
     .input_schema(json!({
         "type": "object",
@@ -60,7 +74,11 @@ pub fn edit(options: Arc<ToolsOptions>) -> Tool {
                     },
                     "required": ["oldText", "newText"]
                 }
-            }
+            },
+            "encoding": Encoding::schema(
+                &[Encoding::Latin1],
+                "For files that are not UTF-8 or UTF-16: latin1 for one character a byte"
+            )
         },
         "required": ["path", "edits"]
     }))
@@ -113,82 +131,217 @@ fn take_top_level(object: &mut Map<String, Value>) -> Option<Value> {
 }
 
 async fn run(arguments: Arguments, options: Arc<ToolsOptions>, context: CallContext) -> Outcome {
-    let Arguments { path, edits } = arguments;
+    let Arguments {
+        path,
+        edits,
+        encoding,
+    } = arguments;
     if edits.is_empty() {
         return Err(
             "Edit tool input is invalid. edits must contain at least one replacement.".to_owned(),
         );
     }
-    let absolute = paths::resolve_readable(&path, &options)?;
-    let target = locate(&context, absolute)
-        .await?
-        .map_err(|error| unreadable(&path, &error))?;
-    paths::check_write(&target, &options)?;
+    let (target, place) = locate(&context, path, Arc::clone(&options)).await?;
     let turn = tokio::select! {
         turn = file_queue::turn(&target) => turn,
         () = context.cancel.cancelled() => return Err(ABORTED.to_owned()),
     };
     blocking::run(&context, move |stop| {
         let _turn = turn;
-        edit_file(&target, &path, &edits, stop)
+        let call = Call {
+            target: &target,
+            place: &place,
+            edits: &edits,
+            encoding,
+            options: &options,
+            stop,
+        };
+        call.edit()
     })
     .await
 }
 
-fn edit_file(target: &Path, shown: &str, edits: &[Edit], stop: &Stop) -> Outcome {
-    let before = read_text(target, shown)?;
-    stop.check()?;
-    let original = Original::parse(&before);
-    let replacements = matching::plan(&original.text, edits).map_err(|failure| {
-        let nearest = failure
-            .missing_text()
-            .and_then(|text| nearest::describe(&original.text, text));
-        failure.describe(shown, edits.len(), nearest)
-    })?;
-    let after = original.render(&replacements);
-    if after == before {
-        return Err(matching::Failure::NoChange.describe(shown, edits.len(), None));
-    }
-    let details = diff::details(&before, &after, shown);
-    stop.check()?;
-    atomic::replace(target, after.as_bytes())
-        .map_err(|error| format!("Could not write {shown}: {}", paths::describe(&error)))?;
-    let text = format!("Successfully replaced {} block(s) in {shown}.", edits.len());
-    Ok(ToolResult::text(text).with_details(details))
-}
-
-fn read_text(target: &Path, shown: &str) -> Result<String, String> {
-    let metadata = std::fs::metadata(target).map_err(|error| unreadable(shown, &error))?;
-    if metadata.is_dir() {
-        return Err(unreadable(shown, &std::io::ErrorKind::IsADirectory.into()));
-    }
-    if !metadata.is_file() {
-        return Err(format!(
-            "Could not edit file: {shown}. It is no regular file."
-        ));
-    }
-    if metadata.len() > EDIT_FILE_BYTES_MAX {
-        let (size, limit) = (
-            format_size(metadata.len()),
-            format_size(EDIT_FILE_BYTES_MAX),
-        );
-        return Err(format!(
-            "Could not edit file: {shown}. It has {size}, more than {limit}. Use bash with sed or a script instead."
-        ));
-    }
-    let bytes = std::fs::read(target).map_err(|error| unreadable(shown, &error))?;
-    String::from_utf8(bytes).map_err(|error| {
-        let at = error.utf8_error().valid_up_to();
-        format!("Could not edit file: {shown}. It is no UTF-8 text (byte {at}). Use bash with a script instead.")
+/// Finds the real file behind a path, off the async threads, and checks that it may be changed.
+async fn locate(
+    context: &CallContext,
+    path: String,
+    options: Arc<ToolsOptions>,
+) -> Result<(PathBuf, Place), String> {
+    blocking::off_thread(context, move || {
+        let place = paths::resolve_readable(&path, &options)
+            .map_err(|error| error.explain("Could not edit file:"))?;
+        let target = place
+            .path
+            .canonicalize()
+            .map_err(|error| unreadable(&place, &error.into(), &options))?;
+        paths::check_write(&target, &options)?;
+        Ok((target, place))
     })
+    .await
 }
 
-fn unreadable(shown: &str, error: &std::io::Error) -> String {
-    format!(
-        "Could not edit file: {shown}. Error code: {}.",
-        paths::error_code(error)
-    )
+/// One call, its path resolved.
+struct Call<'a> {
+    /// The real file.
+    target: &'a Path,
+    place: &'a Place,
+    edits: &'a [Edit],
+    encoding: Option<Encoding>,
+    options: &'a ToolsOptions,
+    stop: &'a Stop,
 }
 
+/// A file's text before an edit.
+struct Before {
+    text: String,
+    encoding: Encoding,
+    tolerance: Tolerance,
+    metadata: Metadata,
+}
+
+impl Call<'_> {
+    fn edit(&self) -> Outcome {
+        let before = self.read()?;
+        let text = &before.text;
+        self.stop.check()?;
+        let plan = matching::plan(text, self.edits, before.tolerance).map_err(|failure| {
+            let nearest = failure
+                .missing_text()
+                .and_then(|missing| nearest::describe(text, missing));
+            self.explain(&failure, nearest)
+        })?;
+        let after = matching::apply(text, &plan.replacements);
+        if after == *text {
+            return Err(self.explain(&Failure::NoChange, None));
+        }
+        let bytes = before
+            .encoding
+            .encode(&after)
+            .map_err(|error| self.fails(&error))?;
+        let shown = &self.place.shown;
+        let details = diff::details(text, &after, shown);
+        self.stop.check()?;
+        self.check_unchanged(&before.metadata)?;
+        replace(self.target, &bytes, self.options).map_err(|refusal| match refusal {
+            Refusal::Confined(sentence) => sentence,
+            Refusal::Io(_) | Refusal::Other(_) | Refusal::ProcessFile => {
+                format!("Could not write {shown}: {refusal}")
+            }
+        })?;
+        let count = self.edits.len();
+        let mut summary = format!("Successfully replaced {count} block(s) in {shown}.");
+        summary.push_str(&near_note(&plan, text, count));
+        Ok(ToolResult::text(summary).with_details(details))
+    }
+
+    fn read(&self) -> Result<Before, String> {
+        let opened = RegularFile::open(self.target, self.options)
+            .map_err(|refusal| unreadable(self.place, &refusal, self.options))?;
+        let metadata = opened.metadata.clone();
+        let mut bytes = Vec::new();
+        let mut source = Source::new(opened, self.stop);
+        if metadata.len() <= EDIT_FILE_BYTES_MAX {
+            source
+                .by_ref()
+                .take(EDIT_FILE_BYTES_MAX + 1)
+                .read_to_end(&mut bytes)
+                .map_err(|error| match self.stop.check() {
+                    Err(aborted) => aborted,
+                    Ok(()) => unreadable(self.place, &error.into(), self.options),
+                })?;
+        }
+        let size = metadata.len().max(bytes.len() as u64);
+        if size > EDIT_FILE_BYTES_MAX {
+            return Err(self.fails(&format!(
+                "it has {}, more than {}. Use bash with sed or a script instead",
+                format_size(size),
+                format_size(EDIT_FILE_BYTES_MAX)
+            )));
+        }
+        self.decode(bytes, metadata)
+    }
+
+    fn decode(&self, bytes: Vec<u8>, metadata: Metadata) -> Result<Before, String> {
+        let encoding = self.encoding.unwrap_or_else(|| Encoding::of_mark(&bytes));
+        // Bytes that are no text can still be changed where the edits say which, and no byte is taken for a blank or a quote.
+        let is_ascii = |edit: &Edit| edit.old_text.is_ascii() && edit.new_text.is_ascii();
+        let is_bytewise = encoding == Encoding::Utf8
+            && std::str::from_utf8(&bytes).is_err()
+            && memchr::memchr(0, &bytes).is_none()
+            && self.edits.iter().all(is_ascii);
+        let (encoding, tolerance) = if is_bytewise {
+            (Encoding::Latin1, Tolerance::ExactOnly)
+        } else {
+            (encoding, Tolerance::NearToo)
+        };
+        let text = encoding
+            .decode(bytes)
+            .map_err(|not_text| self.fails(&not_text.to_string()))?;
+        Ok(Before {
+            text,
+            encoding,
+            tolerance,
+            metadata,
+        })
+    }
+
+    /// Fails where somebody has changed the file since it was read.
+    fn check_unchanged(&self, before: &Metadata) -> Result<(), String> {
+        let now = std::fs::symlink_metadata(self.target)
+            .map_err(|error| unreadable(self.place, &error.into(), self.options))?;
+        if now.len() == before.len() && now.modified().ok() == before.modified().ok() {
+            Ok(())
+        } else {
+            Err(self.fails("it was changed by somebody else meanwhile. Read it again"))
+        }
+    }
+
+    fn explain(&self, failure: &Failure, nearest: Option<String>) -> String {
+        failure.describe(&self.place.shown, self.edits.len(), nearest)
+    }
+
+    fn fails(&self, reason: &str) -> String {
+        format!("Could not edit file: {}: {reason}.", self.place.shown)
+    }
+}
+
+/// Says which edits were made in another spelling than they were given in.
+fn near_note(plan: &Plan, text: &str, edits: usize) -> String {
+    let notes = plan.near.iter().map(|(index, range)| {
+            let what = if edits > 1 {
+                format!("edits[{index}].oldText")
+            } else {
+                "oldText".to_owned()
+            };
+            let line = line_number(text, range);
+            let matched = text.get(range.clone()).unwrap_or_default();
+            let end = matched.floor_char_boundary(NEAR_SHOWN_BYTES_MAX);
+            let shown = quoted(matched.get(..end).unwrap_or_default());
+            let more = if end < matched.len() { "..." } else { "" };
+            format!(
+                "\n{what} is not there exactly; what it replaced differs in quotes, dashes or blanks only: line {line}, {shown}{more}"
+            )
+        });
+    notes.collect::<Vec<_>>().concat()
+}
+
+fn line_number(text: &str, range: &Range<usize>) -> usize {
+    let before = text.as_bytes().get(..range.start).unwrap_or_default();
+    memchr::memchr_iter(b'\n', before).count() + 1
+}
+
+fn unreadable(place: &Place, refusal: &Refusal, options: &ToolsOptions) -> String {
+    match refusal {
+        Refusal::Confined(sentence) => sentence.clone(),
+        Refusal::Io(_) | Refusal::Other(_) | Refusal::ProcessFile => format!(
+            "Could not edit file: {}: {}.",
+            place.shown,
+            place.explain(refusal, options)
+        ),
+    }
+}
+
+#[cfg(test)]
+mod properties;
 #[cfg(test)]
 mod tests;

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use globset::{GlobBuilder, GlobMatcher};
+use globset::{GlobBuilder, GlobSet};
 use ignore::overrides::Override;
 use pirn_tool::{Effects, Tool, ToolResult, ToolSpec};
 use serde::Deserialize;
@@ -14,7 +14,6 @@ use crate::blocking::{self, Stop};
 use crate::limits::keep_head_lines;
 use crate::ls::{append_notices, limit_or, read_only};
 use crate::options::ToolsOptions;
-use crate::paths;
 use crate::walk::{self, SearchRoot};
 
 /// Results shown when the call names no limit.
@@ -33,7 +32,7 @@ pub fn find(options: Arc<ToolsOptions>) -> Tool {
         "find",
         format!(
             "Find files and folders by glob pattern, hidden ones included, ignored ones (.gitignore) left out. Results are \
-             relative to the searched folder, sorted; at most {LIMIT_DEFAULT} unless a limit is given, and at most 50KB."
+             paths for the next call (relative to the working directory, or as the searched folder was given), sorted; at most {LIMIT_DEFAULT} unless a limit is given, and at most 50KB."
         ),
     )
     .input_schema(json!({
@@ -68,9 +67,11 @@ enum Subject {
 }
 
 struct Pattern {
-    matcher: GlobMatcher,
+    matcher: GlobSet,
     subject: Subject,
     folders_only: bool,
+    /// Why it is no glob, where it can only be a name; worth telling when nothing has that name.
+    invalid: Option<String>,
 }
 
 impl Pattern {
@@ -85,17 +86,32 @@ impl Pattern {
         } else {
             Subject::Name
         };
-        let matcher = GlobBuilder::new(glob)
-            .literal_separator(true)
-            // As people type: lower case finds everything, a capital letter is meant.
-            .case_insensitive(!glob.chars().any(char::is_uppercase))
-            .build()
-            .map_err(|error| format!("Invalid pattern: {error}"))?
-            .compile_matcher();
+        let mut readings = GlobSet::builder();
+        let mut invalid = None;
+        for reading in walk::readings(glob) {
+            let built = GlobBuilder::new(&reading)
+                .literal_separator(true)
+                // As people type: lower case finds everything, a capital letter is meant.
+                .case_insensitive(!glob.chars().any(char::is_uppercase))
+                .build();
+            match built {
+                Ok(reading) => {
+                    readings.add(reading);
+                }
+                Err(error) => invalid = invalid.or(Some(invalid_pattern(&error))),
+            }
+        }
+        let matcher = readings.build().map_err(|error| invalid_pattern(&error))?;
+        if matcher.is_empty()
+            && let Some(error) = invalid
+        {
+            return Err(error);
+        }
         Ok(Self {
             matcher,
             subject,
             folders_only: trimmed.is_some(),
+            invalid,
         })
     }
 
@@ -114,21 +130,28 @@ impl Pattern {
     }
 }
 
+fn invalid_pattern(error: &globset::Error) -> String {
+    format!("Invalid pattern: {error}")
+}
+
 fn search(arguments: &Arguments, options: &ToolsOptions, stop: &Stop) -> Outcome {
     let limit = limit_or(arguments.limit, LIMIT_DEFAULT);
     let pattern = Pattern::parse(&arguments.pattern)?;
-    let SearchRoot { named, real: root } = SearchRoot::locate(arguments.path.as_deref(), options)?;
-    if !root.is_dir() {
-        return Err(format!("Not a directory: {}", named.display()));
+    let root = SearchRoot::locate(arguments.path.as_deref(), options)?;
+    if !root.real.is_dir() {
+        return Err(format!("Not a directory: {}", root.prefix));
     }
     let mut lines = Vec::new();
     let mut bytes = 0;
     let mut limit_reached = false;
-    for entry in walk::walk(&root, options, Override::empty()) {
+    for entry in walk::walk(&root.real, options, Override::empty()) {
         stop.check()?;
         let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
-        let relative = entry.path().strip_prefix(&root).unwrap_or(entry.path());
-        if entry.depth() == 0 || !pattern.matches(relative, &named, is_folder) {
+        let relative = entry
+            .path()
+            .strip_prefix(&root.real)
+            .unwrap_or(entry.path());
+        if entry.depth() == 0 || !pattern.matches(relative, &root.named, is_folder) {
             continue;
         }
         // One more than is shown, to know whether there is more.
@@ -136,7 +159,7 @@ fn search(arguments: &Arguments, options: &ToolsOptions, stop: &Stop) -> Outcome
             limit_reached = true;
             break;
         }
-        let mut line = paths::relative_display(entry.path(), &root);
+        let mut line = root.display(entry.path());
         if is_folder {
             line.push('/');
         }
@@ -147,6 +170,9 @@ fn search(arguments: &Arguments, options: &ToolsOptions, stop: &Stop) -> Outcome
         }
     }
     if lines.is_empty() {
+        if let Some(error) = pattern.invalid {
+            return Err(error);
+        }
         return Ok(ToolResult::text("No files found matching pattern"));
     }
     let (mut text, cut) = keep_head_lines(&lines);

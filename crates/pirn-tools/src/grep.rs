@@ -15,7 +15,7 @@ use crate::arguments::{Outcome, typed_tool};
 use crate::blocking::{self, Stop};
 use crate::ls::{limit_or, read_only};
 use crate::options::ToolsOptions;
-use crate::walk::{self, SearchRoot};
+use crate::walk::{self, SearchRoot, Selection};
 
 use search::Search;
 
@@ -43,9 +43,9 @@ pub fn grep(options: Arc<ToolsOptions>) -> Tool {
     let spec = ToolSpec::new(
         "grep",
         format!(
-            "Search file contents for a pattern. Shows matching lines with paths and line numbers, sorted by path; hidden files \
-             are searched, ignored (.gitignore) and binary ones are not. At most {LIMIT_DEFAULT} matches unless a limit is \
-             given, and at most 50KB; long lines are cut at 500 characters."
+            "Search file contents for a pattern. Shows matching lines with paths for the next call (relative to the working \
+             directory, or as path was given) and line numbers, sorted by path; hidden files are searched, ignored (.gitignore) and binary ones are not. At most {LIMIT_DEFAULT} matches unless a limit is \
+             given, and at most 50KB; of long lines 500 characters around the match are shown."
         ),
     )
     .input_schema(json!({
@@ -76,27 +76,44 @@ fn run(arguments: &Arguments, options: &ToolsOptions, stop: &Stop) -> Outcome {
     let root = SearchRoot::locate(arguments.path.as_deref(), options)?;
     let search = Search {
         matcher: matcher(arguments)?,
+        options,
         context: usize::try_from(arguments.context.unwrap_or(0).clamp(0, CONTEXT_LINES_MAX))
             .unwrap_or(0),
         limit: limit_or(arguments.limit, LIMIT_DEFAULT),
     };
     let found = if root.real.is_dir() {
-        let globs = walk::globs(&root.real, arguments.glob.as_deref())?;
-        search.folder(&root.real, walk::walk(&root.real, options, globs), stop)
+        let Selection { globs, invalid } = walk::globs(&root.real, arguments.glob.as_deref())?;
+        let found = search.folder(&root, walk::walk(&root.real, options, globs), stop);
+        match invalid {
+            Some(error) if found.is_empty() => return Err(error),
+            Some(_) | None => found,
+        }
     } else {
-        search.file(&root.named, stop)?
+        search.file(&root, stop)?
     };
     stop.check()?;
     Ok(ToolResult::text(found.into_text()))
 }
 
 fn matcher(arguments: &Arguments) -> Result<RegexMatcher, String> {
-    RegexMatcherBuilder::new()
-        .multi_line(true)
-        .unicode(true)
-        .case_insensitive(arguments.ignore_case.unwrap_or(false))
-        .fixed_strings(arguments.literal.unwrap_or(false))
-        .line_terminator(Some(b'\n'))
+    let builder = || {
+        let mut builder = RegexMatcherBuilder::new();
+        builder
+            .multi_line(true)
+            .unicode(true)
+            .case_insensitive(arguments.ignore_case.unwrap_or(false))
+            .fixed_strings(arguments.literal.unwrap_or(false));
+        builder
+    };
+    // Lines are shown without their ends, so `$` stands before a carriage return too.
+    builder()
+        .crlf(true)
         .build(&arguments.pattern)
+        // Who names the carriage return wants to find it, which is only possible where it ends no line.
+        .or_else(|_| {
+            builder()
+                .line_terminator(Some(b'\n'))
+                .build(&arguments.pattern)
+        })
         .map_err(|error| error.to_string())
 }

@@ -26,10 +26,10 @@
 //! ```
 
 mod arguments;
-mod atomic;
 mod bash;
 mod blocking;
 mod edit;
+mod encoding;
 mod file_queue;
 mod find;
 mod grep;
@@ -38,6 +38,8 @@ mod ls;
 mod options;
 mod paths;
 mod read;
+mod regular;
+mod replace;
 mod walk;
 mod write;
 
@@ -51,8 +53,8 @@ pub use find::find;
 pub use grep::grep;
 pub use limits::{BYTES_MAX, LINES_MAX};
 pub use ls::ls;
-pub use options::{ImageLimits, ToolsOptions};
-pub use read::{IMAGE_FILE_BYTES_MAX, read};
+pub use options::{COMMAND_TIMEOUT_DEFAULT, ImageLimits, ToolsOptions};
+pub use read::{IMAGE_FILE_BYTES_MAX, SCRIPT_READ_BYTES_MAX, read};
 pub use write::write;
 
 /// All built-in tools: `read`, `bash`, `edit`, `write`, `grep`, `find`, `ls`, in this order.

@@ -1,9 +1,8 @@
 //! `ls`: the entries of a folder.
 
-use std::path::Path;
 use std::sync::Arc;
 
-use pirn_tool::{Annotations, CallContext, Effects, Tool, ToolResult, ToolSpec};
+use pirn_tool::{Annotations, Effects, Tool, ToolResult, ToolSpec};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -18,6 +17,9 @@ const LIMIT_DEFAULT: usize = 500;
 
 /// Entries read between two looks at whether the call was stopped.
 const STOP_CHECK_ENTRIES: usize = 1_000;
+
+/// Links that lead nowhere, named in a notice.
+const DANGLING_NAMED_MAX: usize = 10;
 
 #[derive(Debug, Deserialize)]
 struct Arguments {
@@ -47,9 +49,7 @@ pub fn ls(options: Arc<ToolsOptions>) -> Tool {
         spec,
         options,
         |arguments: Arguments, options, context| async move {
-            let path = paths::resolve_readable(arguments.path.as_deref().unwrap_or("."), &options)?;
-            let limit = limit_or(arguments.limit, LIMIT_DEFAULT);
-            run(&context, path, limit).await
+            blocking::run(&context, move |stop| list(&arguments, &options, stop)).await
         },
     )
 }
@@ -71,54 +71,52 @@ pub(crate) fn limit_or(given: Option<i64>, default: usize) -> usize {
     })
 }
 
-async fn run(context: &CallContext, path: std::path::PathBuf, limit: usize) -> Outcome {
-    blocking::run(context, move |stop| list(&path, limit, stop)).await
-}
-
-fn list(path: &Path, limit: usize, stop: &Stop) -> Outcome {
-    let shown = path.display();
-    let metadata = std::fs::metadata(path).map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotFound => format!("Path not found: {shown}"),
-        _ => format!(
-            "Cannot read directory: {shown}: {}",
-            paths::describe(&error)
-        ),
-    })?;
-    if !metadata.is_dir() {
-        return Err(format!("Not a directory: {shown}"));
-    }
-    let entries = std::fs::read_dir(path).map_err(|error| {
+fn list(arguments: &Arguments, options: &ToolsOptions, stop: &Stop) -> Outcome {
+    let limit = limit_or(arguments.limit, LIMIT_DEFAULT);
+    let path = arguments.path.as_deref().filter(|path| !path.is_empty());
+    let place = paths::resolve_readable(path.unwrap_or("."), options)
+        .map_err(|error| error.explain("Could not list"))?;
+    let failed = |error: std::io::Error| {
         format!(
-            "Cannot read directory: {shown}: {}",
-            paths::describe(&error)
+            "Could not list {}: {}",
+            place.shown,
+            place.explain(&error.into(), options)
         )
-    })?;
+    };
+    let entries = std::fs::read_dir(&place.path).map_err(failed)?;
     let mut names = Vec::new();
     for (index, entry) in entries.enumerate() {
         if index % STOP_CHECK_ENTRIES == 0 {
             stop.check()?;
         }
-        let entry = entry.map_err(|error| {
-            format!(
-                "Cannot read directory: {shown}: {}",
-                paths::describe(&error)
-            )
-        })?;
+        let entry = entry.map_err(failed)?;
         names.push(entry.file_name());
     }
     names.sort_by_cached_key(|name| (name.to_string_lossy().to_lowercase(), name.clone()));
     let mut lines = Vec::new();
+    let mut dangling = Vec::new();
     let mut limit_reached = false;
-    for name in names {
-        // Follows links, so that a link to a folder counts as one; a broken link cannot be examined.
-        let Ok(metadata) = std::fs::metadata(path.join(&name)) else {
-            continue;
+    for (index, name) in names.into_iter().enumerate() {
+        if index % STOP_CHECK_ENTRIES == 0 {
+            stop.check()?;
+        }
+        // Follows links, so that a link to a folder counts as one; a link that leads nowhere is an entry all the same.
+        let entry = place.path.join(&name);
+        let metadata = match std::fs::metadata(&entry) {
+            Ok(metadata) => Some(metadata),
+            Err(_) if entry.is_symlink() => None,
+            // It has gone meanwhile.
+            Err(_) => continue,
         };
         if lines.len() == limit {
             limit_reached = true;
             break;
         }
-        let suffix = if metadata.is_dir() { "/" } else { "" };
+        let is_folder = metadata.as_ref().is_some_and(std::fs::Metadata::is_dir);
+        let suffix = if is_folder { "/" } else { "" };
+        if metadata.is_none() && dangling.len() < DANGLING_NAMED_MAX {
+            dangling.push(name.to_string_lossy().into_owned());
+        }
         lines.push(format!("{}{suffix}", name.to_string_lossy()));
     }
     if lines.is_empty() {
@@ -134,6 +132,9 @@ fn list(path: &Path, limit: usize, stop: &Stop) -> Outcome {
     }
     if cut {
         notices.push("50.0KB limit reached".to_owned());
+    }
+    if !dangling.is_empty() {
+        notices.push(format!("Links that lead nowhere: {}", dangling.join(", ")));
     }
     append_notices(&mut text, &notices);
     Ok(ToolResult::text(text))

@@ -2,8 +2,13 @@
 
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use pirn_sandbox::Sandbox;
+
+/// After what time a command is stopped whose call says nothing about it: longer than builds and tests usually take, and short
+/// enough that a command which waits for ever is noticed the same hour.
+pub const COMMAND_TIMEOUT_DEFAULT: Duration = Duration::from_mins(10);
 
 /// What the tools are told about their surroundings; they read neither the process environment nor the home directory.
 #[derive(Debug, Clone)]
@@ -14,6 +19,8 @@ pub struct ToolsOptions {
     pub environment: Vec<(OsString, OsString)>,
     /// The shell of `bash`; without one `/bin/bash`, then `bash` and `sh` on the `PATH` of `environment`.
     pub shell: Option<PathBuf>,
+    /// After what time a command is stopped whose call says nothing about it; `None` for never.
+    pub command_timeout: Option<Duration>,
     /// A line that runs before every command.
     pub shell_command_prefix: Option<String>,
     /// Where whole outputs of commands are kept.
@@ -57,6 +64,7 @@ impl ToolsOptions {
             cwd: cwd.into(),
             environment: Vec::new(),
             shell: None,
+            command_timeout: Some(COMMAND_TIMEOUT_DEFAULT),
             shell_command_prefix: None,
             temp_dir: temp_dir.into(),
             home: None,

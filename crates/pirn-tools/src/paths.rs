@@ -1,66 +1,136 @@
 //! How a path in an argument becomes a path of the system.
 
+mod closest;
+
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
-use pirn_sandbox::{Layer, Sandbox};
-use unicode_normalization::UnicodeNormalization as _;
-
 use crate::options::ToolsOptions;
+use crate::regular::Refusal;
+use pirn_sandbox::{Layer, Sandbox};
+
+pub(crate) use closest::quoted;
 
 /// The folders that every program may write, which confined commands have of their own.
 const SHARED_TEMPORARY: [&str; 2] = ["/tmp", "/var/tmp"];
 
-/// Resolves a path as a model writes it: a leading `@` is dropped, Unicode spaces become blanks, `~` and `file://` are
-/// understood, and relative paths start at the working directory.
-pub(crate) fn resolve(path: &str, options: &ToolsOptions) -> PathBuf {
-    let spaced: String = path
-        .chars()
-        .map(|c| if is_unicode_space(c) { ' ' } else { c })
-        .collect();
-    resolve_literally(spaced.strip_prefix('@').unwrap_or(&spaced), options)
+/// Where a path in an argument leads.
+#[derive(Debug, Clone)]
+pub(crate) struct Place {
+    /// Absolute and without `..`.
+    pub(crate) path: PathBuf,
+    /// How results call it: as it was given, or absolute where it was given in a form that stands for another path.
+    pub(crate) shown: String,
+    /// The private folder of confined commands, where it is in there. See [`PrivatePlace::root`].
+    pub(crate) private_root: Option<PathBuf>,
 }
 
-/// Like [`resolve`] for a file that should exist: when it does not, the path as written and the spellings that macOS gives to
-/// names are tried. A file in the commands' own `/tmp` wins over one outside.
-pub(crate) fn resolve_existing(path: &str, options: &ToolsOptions) -> PathBuf {
-    let resolved = resolve(path, options);
+impl Place {
+    /// Why the place cannot be used, with the name that was probably meant where there is nothing.
+    pub(crate) fn explain(&self, refusal: &Refusal, options: &ToolsOptions) -> String {
+        let closest = if refusal.is_not_found() {
+            closest::sentence(&self.path, options)
+        } else {
+            None
+        };
+        format!("{refusal}{}", closest.unwrap_or_default())
+    }
+}
+
+/// Why a path cannot be used, before anything was opened.
+#[derive(Debug)]
+pub(crate) enum Unresolved {
+    /// It leads nowhere; begins with the path.
+    Nowhere(String),
+    /// The confinement of commands does not allow it; a sentence.
+    Confined(String),
+}
+
+impl Unresolved {
+    /// A sentence about what could not be done.
+    pub(crate) fn explain(self, could_not: &str) -> String {
+        match self {
+            Self::Nowhere(reason) => format!("{could_not} {reason}"),
+            Self::Confined(sentence) => sentence,
+        }
+    }
+}
+
+/// Whose `/tmp` a path below `/tmp` means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Temporary {
+    /// The one of confined commands, where they have one of their own.
+    OfCommands,
+    /// The one that everybody shares.
+    Shared,
+}
+
+/// Resolves a path, which is taken as it is written, every character of it. Only a `~` for the home folder and `file://` URLs
+/// stand for another path; relative paths start at the working directory, and `..` means what it means to the system.
+pub(crate) fn resolve(path: &str, options: &ToolsOptions) -> Result<Place, Unresolved> {
+    resolve_in(Temporary::OfCommands, path, options)
+}
+
+/// Like [`resolve`] for a file that should exist. A file in the commands' own `/tmp` wins over one outside.
+pub(crate) fn resolve_existing(path: &str, options: &ToolsOptions) -> Result<Place, Unresolved> {
     // Before a sandbox is prepared nothing is in its folder, and a look is not worth preparing it.
-    let may_be_private = options.sandbox.as_ref().is_some_and(Sandbox::is_prepared);
-    if may_be_private
-        && let Some(place) = private_place(&resolved, options)
-        && place.path.exists()
-        && stays_below(&place.path, &place.root)
-    {
-        return place.path;
+    if options.sandbox.as_ref().is_some_and(Sandbox::is_prepared) {
+        let place = resolve(path, options)?;
+        if let Some(root) = &place.private_root
+            && place.path.exists()
+            && stays_below(&place.path, root)
+        {
+            return Ok(place);
+        }
     }
-    if exists(&resolved) {
-        return resolved;
+    resolve_in(Temporary::Shared, path, options)
+}
+
+fn resolve_in(
+    temporary: Temporary,
+    path: &str,
+    options: &ToolsOptions,
+) -> Result<Place, Unresolved> {
+    if path.is_empty() {
+        return Err(Unresolved::Nowhere("\"\": the path is empty".to_owned()));
     }
-    let as_written = resolve_literally(path, options);
-    let candidates = std::iter::once(as_written).chain(
-        resolved
-            .to_str()
-            .into_iter()
-            .flat_map(mac_spellings)
-            .map(PathBuf::from),
-    );
-    candidates
-        .into_iter()
-        .find(|candidate| exists(candidate))
-        .unwrap_or(resolved)
+    let expanded = expand(path, options);
+    let written = expanded.as_deref().unwrap_or(Path::new(path));
+    let resolved = without_parents(&options.cwd.join(written), options);
+    let outside = resolved.map_err(|(error, at)| {
+        let place = Place {
+            path: at,
+            shown: path.to_owned(),
+            private_root: None,
+        };
+        let reason = place.explain(&Refusal::Io(error), options);
+        Unresolved::Nowhere(format!("{path}: {reason}"))
+    })?;
+    let private = match temporary {
+        Temporary::OfCommands => private_place(&outside, options),
+        Temporary::Shared => None,
+    };
+    let shown = match &expanded {
+        Some(_) => outside.display().to_string(),
+        None => path.to_owned(),
+    };
+    Ok(Place {
+        private_root: private.as_ref().map(|place| place.root.clone()),
+        path: private.map_or(outside, |place| place.path),
+        shown,
+    })
 }
 
 /// Like [`resolve_existing`], for a file or folder that the confinement of commands lets us read.
-pub(crate) fn resolve_readable(path: &str, options: &ToolsOptions) -> Result<PathBuf, String> {
-    let resolved = resolve_existing(path, options);
+pub(crate) fn resolve_readable(path: &str, options: &ToolsOptions) -> Result<Place, Unresolved> {
+    let place = resolve_existing(path, options)?;
     if let Some(sandbox) = &options.sandbox {
         let rules = sandbox.file_rules();
         rules
-            .check_read(&resolved)
-            .map_err(|refusal| refusal.to_string())?;
+            .check_read(&place.path)
+            .map_err(|refusal| Unresolved::Confined(refusal.to_string()))?;
     }
-    Ok(resolved)
+    Ok(place)
 }
 
 /// Fails where the confinement of commands does not let us write a file, given by its real path.
@@ -138,45 +208,88 @@ pub(crate) fn describe(error: &io::Error) -> String {
         io::ErrorKind::NotADirectory => "ENOTDIR: not a directory".to_owned(),
         io::ErrorKind::StorageFull => "ENOSPC: no space left on device".to_owned(),
         io::ErrorKind::ReadOnlyFilesystem => "EROFS: read-only file system".to_owned(),
+        _ if is_loop(error) => "ELOOP: too many symbolic links".to_owned(),
         _ => error.to_string(),
     }
 }
 
-/// The system's name of an error, where it is one of those a model can act on.
-pub(crate) fn error_code(error: &io::Error) -> String {
-    let text = describe(error);
-    text.split_once(':')
-        .map_or_else(|| text.clone(), |(code, _)| code.to_owned())
+#[cfg(unix)]
+fn is_loop(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error())
 }
 
-fn resolve_literally(path: &str, options: &ToolsOptions) -> PathBuf {
-    let decoded = path.strip_prefix("file://").map(decode_url_path);
-    let path = decoded.as_deref().unwrap_or(path);
-    let expanded = match (&options.home, path.strip_prefix('~')) {
-        (Some(home), Some("")) => home.clone(),
-        (Some(home), Some(rest)) if rest.starts_with(['/', std::path::MAIN_SEPARATOR]) => {
-            home.join(rest.trim_start_matches(['/', std::path::MAIN_SEPARATOR]))
+#[cfg(not(unix))]
+fn is_loop(_error: &io::Error) -> bool {
+    false
+}
+
+/// The path that `~` or a `file://` URL stands for; `None` for all others, which stand for themselves.
+fn expand(path: &str, options: &ToolsOptions) -> Option<PathBuf> {
+    if let Some(rest) = path.strip_prefix("file://") {
+        // Somebody may have a folder of that name.
+        let is_folder = options.cwd.join("file:").is_dir();
+        return (!is_folder).then(|| PathBuf::from(decode_url_path(rest)));
+    }
+    let home = options.home.as_ref()?;
+    match path.strip_prefix('~')? {
+        "" => Some(home.clone()),
+        rest if rest.starts_with(['/', std::path::MAIN_SEPARATOR]) => {
+            Some(home.join(rest.trim_start_matches(['/', std::path::MAIN_SEPARATOR])))
         }
-        _ => PathBuf::from(path),
-    };
-    normalize(&options.cwd.join(expanded))
+        _ => None,
+    }
 }
 
-/// Removes `.` and resolves `..` by name, as people read paths.
-fn normalize(path: &Path) -> PathBuf {
-    let mut normal = PathBuf::new();
+/// Resolves `..` as the system does: it is the folder above the one that the links lead to, and there is none above what is not
+/// there. The error comes with the path that was looked at. A separator at the end stays, since it asks for a folder.
+fn without_parents(path: &Path, options: &ToolsOptions) -> Result<PathBuf, (io::Error, PathBuf)> {
+    let mut resolved = PathBuf::new();
     for component in path.components() {
         match component {
             Component::CurDir => {}
             Component::ParentDir => {
-                normal.pop();
+                resolved = parent(&resolved, options).map_err(|error| (error, resolved))?;
             }
             Component::Prefix(_) | Component::RootDir | Component::Normal(_) => {
-                normal.push(component);
+                resolved.push(component);
             }
         }
     }
-    normal
+    if asks_for_folder(path) {
+        resolved.push("");
+    }
+    Ok(resolved)
+}
+
+/// Whether a path ends in a separator, so that only a folder can have it.
+pub(crate) fn asks_for_folder(path: &Path) -> bool {
+    path.as_os_str()
+        .as_encoded_bytes()
+        .last()
+        .is_some_and(|last| std::path::is_separator(char::from(*last)))
+}
+
+/// The folder above a folder.
+fn parent(folder: &Path, options: &ToolsOptions) -> io::Result<PathBuf> {
+    let above = |folder: &Path| folder.parent().unwrap_or(folder).to_path_buf();
+    match folder.canonicalize() {
+        Ok(real) if real.is_dir() => Ok(above(&real)),
+        Ok(_) => Err(io::ErrorKind::NotADirectory.into()),
+        Err(error) => {
+            // It may be a folder of the commands' own `/tmp`, where links would have to be followed as they see them.
+            let is_private = private_place(folder, options).is_some_and(|place| {
+                place
+                    .path
+                    .canonicalize()
+                    .is_ok_and(|real| real == place.path && real.is_dir())
+            });
+            if is_private {
+                Ok(above(folder))
+            } else {
+                Err(error)
+            }
+        }
+    }
 }
 
 /// The path of a `file://` URL without a host or with `localhost`; a malformed escape stays as it is.
@@ -199,28 +312,4 @@ fn decode_url_path(rest: &str) -> String {
         index += if value.is_some() { 3 } else { 1 };
     }
     String::from_utf8(decoded).unwrap_or_else(|_| rest.to_owned())
-}
-
-fn is_unicode_space(character: char) -> bool {
-    matches!(
-        character,
-        '\u{00A0}' | '\u{2000}'..='\u{200A}' | '\u{202F}' | '\u{205F}' | '\u{3000}'
-    )
-}
-
-/// The spellings of names that macOS uses and people do not type: a narrow space before AM and PM in screenshots, decomposed
-/// accents, and curly apostrophes.
-fn mac_spellings(path: &str) -> [String; 4] {
-    let mut narrow = path.to_owned();
-    for half in ["AM.", "PM.", "am.", "pm."] {
-        narrow = narrow.replace(&format!(" {half}"), &format!("\u{202F}{half}"));
-    }
-    let decomposed: String = path.nfd().collect();
-    let curly = path.replace('\'', "\u{2019}");
-    let both = decomposed.replace('\'', "\u{2019}");
-    [narrow, decomposed, curly, both]
-}
-
-fn exists(path: &Path) -> bool {
-    path.symlink_metadata().is_ok()
 }

@@ -1,48 +1,62 @@
-//! `read`: text by line range, and images.
+//! `read`: text by line range, bytes in a written form, and images.
 
 mod image;
 mod source;
 mod text;
 
-use std::io::Read as _;
-use std::path::Path;
+use std::io::{self, Read as _};
 use std::sync::Arc;
 
-use pirn_tool::{CallContext, ContentBlock, Effects, Tool, ToolResult, ToolSpec};
+use pirn_tool::{CallContext, ContentBlock, Effects, Origin, Tool, ToolResult, ToolSpec};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::arguments::{Outcome, typed_tool};
 use crate::blocking::{self, Stop};
+use crate::encoding::{Encoding, MARK_BYTES_MAX};
+use crate::limits::{BYTES_MAX, format_size};
 use crate::ls::read_only;
-use crate::options::{ImageLimits, ToolsOptions};
-use crate::paths;
+use crate::options::ToolsOptions;
+use crate::paths::{self, Place};
+use crate::regular::{Refusal, RegularFile};
 
 pub use image::IMAGE_FILE_BYTES_MAX;
 use image::Picture;
-use source::Source;
-use text::Range;
+pub(crate) use source::{Piece, Source};
+use text::{Limits, Range, Scan};
+
+/// The most text that one call gives to a script: it fits a script's memory twice, with room for work on it.
+pub const SCRIPT_READ_BYTES_MAX: usize = 16 * 1024 * 1024;
+
+/// The largest file that is decoded for a model, of which it sees a part: all of it is held in memory.
+const DECODED_FILE_BYTES_MAX: u64 = 64 * 1024 * 1024;
 
 #[derive(Debug, Deserialize)]
 struct Arguments {
     path: String,
     offset: Option<i64>,
     limit: Option<i64>,
+    encoding: Option<Encoding>,
 }
 
-/// `read {path, offset?, limit?}`: shows a text file or a range of its lines, or an image.
+/// `read {path, offset?, limit?, encoding?}`: shows a text file or a range of its lines, or an image.
 pub fn read(options: Arc<ToolsOptions>) -> Tool {
     let spec = ToolSpec::new(
         "read",
         "Read a file: text, or an image (jpg, png, gif, webp, bmp). Text is cut after 2000 lines or 50KB, whichever comes \
-         first; use offset and limit to read on in large files.",
+         first; use offset and limit to read on in large files. A script gets the whole text, up to 16MB, and nothing added. \
+         UTF-16 with a byte order mark is decoded; other bytes that are not UTF-8 need an encoding.",
     )
     .input_schema(json!({
         "type": "object",
         "properties": {
             "path": {"type": "string", "description": "Path of the file (relative or absolute)"},
             "offset": {"type": "integer", "description": "First line to read, counted from 1"},
-            "limit": {"type": "integer", "description": "Most lines to read"}
+            "limit": {"type": "integer", "description": "Most lines to read"},
+            "encoding": Encoding::schema(
+                &[Encoding::Latin1, Encoding::Base64],
+                "For files that are not UTF-8 or UTF-16: latin1 for one character a byte, or base64"
+            )
         },
         "required": ["path"]
     }))
@@ -56,7 +70,7 @@ pub fn read(options: Arc<ToolsOptions>) -> Tool {
 fn output_schema() -> Value {
     json!({
         "anyOf": [
-            {"type": "string", "description": "The text, with a notice at its end when it was cut"},
+            {"type": "string", "description": "The text, exactly as it is in the file"},
             {
                 "type": "object",
                 "properties": {
@@ -71,44 +85,203 @@ fn output_schema() -> Value {
     })
 }
 
+/// Who reads a result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reader {
+    /// A model or a person, who reads a part with profit and a notice of what is left.
+    Eyes,
+    /// A program, which gets all or an error.
+    Program,
+}
+
+impl Reader {
+    fn of(origin: Origin) -> Self {
+        match origin {
+            Origin::Model | Origin::User | Origin::Extension => Self::Eyes,
+            Origin::Nested => Self::Program,
+        }
+    }
+}
+
 async fn run(arguments: Arguments, options: Arc<ToolsOptions>, context: CallContext) -> Outcome {
+    let reader = Reader::of(context.origin);
     blocking::run(&context, move |stop| {
-        let path = paths::resolve_readable(&arguments.path, &options)?;
-        let range = Range::new(arguments.offset, arguments.limit);
-        read_file(&path, &arguments.path, range, options.image_limits, stop)
+        let place = paths::resolve_readable(&arguments.path, &options)
+            .map_err(|error| error.explain("Could not read"))?;
+        let call = Call {
+            place: &place,
+            range: Range::new(arguments.offset, arguments.limit),
+            encoding: arguments.encoding,
+            reader,
+            options: &options,
+            stop,
+        };
+        call.read()
     })
     .await
 }
 
-fn read_file(path: &Path, shown: &str, range: Range, limits: ImageLimits, stop: &Stop) -> Outcome {
-    let failed = |error: std::io::Error| match stop.check() {
-        Err(aborted) => aborted,
-        Ok(()) => format!("Could not read {shown}: {}", paths::describe(&error)),
-    };
-    let mut source = Source::open(path, stop).map_err(failed)?;
-    let mut head = Vec::with_capacity(image::MAGIC_BYTES);
-    source
-        .by_ref()
-        .take(image::MAGIC_BYTES as u64)
-        .read_to_end(&mut head)
-        .map_err(failed)?;
-    if let Some(format) = image::detect(&head) {
-        return Ok(match image::load(format, &head, &mut source, limits) {
-            Ok(picture) => picture_result(picture),
-            Err(reason) => {
-                let text = format!("Read image file [{}]\n[{reason}]", format.mime_type());
-                ToolResult::text(text.clone()).with_structured(Value::String(text))
-            }
-        });
-    }
-    let mut reader = head.as_slice().chain(source);
-    let text = text::read_range(&mut reader, shown, range).map_err(|error| match error {
-        text::Error::Io(error) => failed(error),
-        text::Error::Offset { offset, lines } => {
-            format!("Offset {offset} is beyond end of file ({lines} lines total)")
+/// One call, its path resolved.
+struct Call<'a> {
+    place: &'a Place,
+    range: Range,
+    encoding: Option<Encoding>,
+    reader: Reader,
+    options: &'a ToolsOptions,
+    stop: &'a Stop,
+}
+
+impl Call<'_> {
+    fn read(&self) -> Outcome {
+        let opened = RegularFile::open(&self.place.path, self.options)
+            .map_err(|refusal| self.failed(&refusal))?;
+        let size = opened.metadata.len();
+        let mut source = Source::new(opened, self.stop);
+        let mut head = Vec::with_capacity(image::MAGIC_BYTES);
+        source
+            .by_ref()
+            .take(image::MAGIC_BYTES as u64)
+            .read_to_end(&mut head)
+            .map_err(|error| self.broken(error))?;
+        if self.encoding.is_none()
+            && let Some(format) = image::detect(&head)
+        {
+            return Ok(
+                match image::load(format, &head, &mut source, self.options.image_limits) {
+                    Ok(picture) => picture_result(picture),
+                    Err(reason) => {
+                        let text = format!("Read image file [{}]\n[{reason}]", format.mime_type());
+                        ToolResult::text(text.clone()).with_structured(Value::String(text))
+                    }
+                },
+            );
         }
-    })?;
-    Ok(ToolResult::text(text.clone()).with_structured(Value::String(text)))
+        let mark = head.get(..MARK_BYTES_MAX).unwrap_or(&head);
+        let encoding = self.encoding.unwrap_or_else(|| Encoding::of_mark(mark));
+        let mut scan = Scan::new(self.range, self.limits());
+        match encoding {
+            Encoding::Utf8 => self.scan_bytes(&mut scan, &head, &mut source)?,
+            Encoding::Utf16Le | Encoding::Utf16Be | Encoding::Latin1 | Encoding::Base64 => {
+                let bytes = self.whole(head, size, &mut source)?;
+                let text = encoding
+                    .decode(bytes)
+                    .map_err(|not_text| self.fails(&not_text.to_string()))?;
+                scan.feed(text.as_bytes());
+            }
+        }
+        self.result(scan, encoding)
+    }
+
+    fn limits(&self) -> Limits {
+        match self.reader {
+            Reader::Eyes => Limits::MODEL,
+            Reader::Program => Limits {
+                lines: u64::MAX,
+                bytes: SCRIPT_READ_BYTES_MAX,
+            },
+        }
+    }
+
+    fn scan_bytes(
+        &self,
+        scan: &mut Scan,
+        head: &[u8],
+        source: &mut Source<'_>,
+    ) -> Result<(), String> {
+        scan.feed(head);
+        while let Some(piece) = source.next_piece().map_err(|error| self.broken(error))? {
+            match piece {
+                Piece::Bytes(bytes) => scan.feed(bytes),
+                Piece::Hole(length) => scan.feed_hole(length),
+            }
+            // Only the notice for eyes tells how many lines there are.
+            if self.reader == Reader::Program && scan.is_past_range() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// All bytes of a file, for decoding.
+    fn whole(&self, head: Vec<u8>, size: u64, source: &mut Source<'_>) -> Result<Vec<u8>, String> {
+        let limit = match self.reader {
+            Reader::Eyes => DECODED_FILE_BYTES_MAX,
+            // UTF-16 has up to twice the bytes that UTF-8 has for the same text.
+            Reader::Program => SCRIPT_READ_BYTES_MAX as u64 * 2,
+        };
+        let mut bytes = head;
+        if size <= limit {
+            source
+                .take(limit)
+                .read_to_end(&mut bytes)
+                .map_err(|error| self.broken(error))?;
+        }
+        if size.max(bytes.len() as u64) > limit {
+            return Err(self.fails(&format!(
+                "it has {}, and more than {} are not decoded. Use bash for a part of it",
+                format_size(size.max(bytes.len() as u64)),
+                format_size(limit)
+            )));
+        }
+        Ok(bytes)
+    }
+
+    fn result(&self, scan: Scan, encoding: Encoding) -> Outcome {
+        let shown = &self.place.shown;
+        let text = match self.reader {
+            Reader::Eyes => scan.into_shown(shown),
+            Reader::Program => scan.into_exact(),
+        };
+        let mut text = text.map_err(|error| match error {
+            text::Error::Offset { offset, lines } => {
+                format!("Offset {offset} is beyond end of file ({lines} lines total)")
+            }
+            text::Error::NotText(not_text) => self.fails(&not_text.to_string()),
+            text::Error::TooLong => self.fails(&format!(
+                "the text has more than {}, the most that one call gives to a script. Page through it with offset and limit",
+                format_size(SCRIPT_READ_BYTES_MAX as u64)
+            )),
+        })?;
+        let details = json!({ "encoding": encoding.name() });
+        let content = match self.reader {
+            Reader::Eyes => {
+                if matches!(encoding, Encoding::Utf16Le | Encoding::Utf16Be) {
+                    text.push_str("\n\n[Decoded from ");
+                    text.push_str(encoding.label());
+                    text.push_str(". write and edit keep that encoding.]");
+                }
+                text.clone()
+            }
+            Reader::Program if text.len() <= BYTES_MAX => text.clone(),
+            Reader::Program => format!(
+                "[The script has the whole text, {}]",
+                format_size(text.len() as u64)
+            ),
+        };
+        Ok(ToolResult::text(content)
+            .with_structured(Value::String(text))
+            .with_details(details))
+    }
+
+    fn fails(&self, reason: &str) -> String {
+        format!("Could not read {}: {reason}", self.place.shown)
+    }
+
+    fn failed(&self, refusal: &Refusal) -> String {
+        match refusal {
+            Refusal::Confined(sentence) => sentence.clone(),
+            Refusal::Io(_) | Refusal::Other(_) | Refusal::ProcessFile => {
+                self.fails(&self.place.explain(refusal, self.options))
+            }
+        }
+    }
+
+    fn broken(&self, error: io::Error) -> String {
+        match self.stop.check() {
+            Err(aborted) => aborted,
+            Ok(()) => self.failed(&Refusal::Io(error)),
+        }
+    }
 }
 
 fn picture_result(picture: Picture) -> ToolResult {

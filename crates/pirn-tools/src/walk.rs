@@ -51,15 +51,55 @@ pub(crate) fn walk(
     builder.build().flatten()
 }
 
-/// Globs relative to `root`, as ripgrep's `--glob` takes them; with a leading `!` they exclude.
-pub(crate) fn globs(root: &Path, glob: Option<&str>) -> Result<Override, String> {
+/// What a glob selects.
+pub(crate) struct Selection {
+    pub(crate) globs: Override,
+    /// Why it is no glob, where it can only be a name; worth telling when nothing has that name.
+    pub(crate) invalid: Option<String>,
+}
+
+/// A glob relative to `root`, as ripgrep's `--glob` takes it; with a leading `!` it excludes.
+pub(crate) fn globs(root: &Path, glob: Option<&str>) -> Result<Selection, String> {
     let mut builder = OverrideBuilder::new(root);
+    let mut invalid = None;
     if let Some(glob) = glob {
-        builder
-            .add(glob.strip_prefix("./").unwrap_or(glob))
-            .map_err(|error| error.to_string())?;
+        let (sign, glob) = match glob.strip_prefix('!') {
+            Some(rest) => ("!", rest),
+            None => ("", glob),
+        };
+        let glob = glob.strip_prefix("./").unwrap_or(glob);
+        for reading in readings(glob) {
+            if let Err(error) = builder.add(&format!("{sign}{reading}")) {
+                invalid = invalid.or(Some(error.to_string()));
+            }
+        }
     }
-    builder.build().map_err(|error| error.to_string())
+    let globs = builder.build().map_err(|error| error.to_string())?;
+    match invalid {
+        Some(error) if globs.is_empty() => Err(error),
+        invalid => Ok(Selection { globs, invalid }),
+    }
+}
+
+/// What a glob can mean: itself, and the names of files and folders that have brackets or braces in them, as `app/[id]`. Who
+/// writes such a name rarely means one of the characters.
+pub(crate) fn readings(glob: &str) -> Vec<String> {
+    let mut readings = vec![glob.to_owned()];
+    for special in [&['[', ']'][..], &['[', ']', '{', '}']] {
+        let mut literal = String::with_capacity(glob.len() * 2);
+        let mut is_escaped = false;
+        for character in glob.chars() {
+            if special.contains(&character) && !is_escaped {
+                literal.push('\\');
+            }
+            is_escaped = character == '\\' && !is_escaped;
+            literal.push(character);
+        }
+        if !readings.contains(&literal) {
+            readings.push(literal);
+        }
+    }
+    readings
 }
 
 /// The place to search.
@@ -69,22 +109,46 @@ pub(crate) struct SearchRoot {
     pub(crate) named: PathBuf,
     /// With links resolved.
     pub(crate) real: PathBuf,
+    /// What results put in front of a path below it, so that the next call finds it: nothing for the working directory.
+    pub(crate) prefix: String,
 }
 
 impl SearchRoot {
     /// From a path as the caller wrote it; the working directory without one.
     pub(crate) fn locate(path: Option<&str>, options: &ToolsOptions) -> Result<Self, String> {
-        let named = paths::resolve_readable(path.unwrap_or("."), options)?;
-        match std::fs::canonicalize(&named) {
-            Ok(real) => Ok(Self { named, real }),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                Err(format!("Path not found: {}", named.display()))
-            }
+        let place = path.filter(|path| !path.is_empty());
+        let place = paths::resolve_readable(place.unwrap_or("."), options)
+            .map_err(|error| error.explain("Could not search"))?;
+        let shown = place.shown.trim_start_matches("./");
+        let prefix = match shown {
+            "" | "." => String::new(),
+            _ => shown.to_owned(),
+        };
+        match std::fs::canonicalize(&place.path) {
+            Ok(real) => Ok(Self {
+                named: place.path,
+                real,
+                prefix,
+            }),
             Err(error) => Err(format!(
-                "Cannot read {}: {}",
-                named.display(),
-                paths::describe(&error)
+                "Could not search {}: {}",
+                place.shown,
+                place.explain(&error.into(), options)
             )),
         }
+    }
+
+    /// How results call a path below the place.
+    pub(crate) fn display(&self, path: &Path) -> String {
+        let below = paths::relative_display(path, &self.real);
+        if self.prefix.is_empty() || path == self.real {
+            return if below.is_empty() {
+                self.prefix.clone()
+            } else {
+                below
+            };
+        }
+        let separator = if self.prefix.ends_with('/') { "" } else { "/" };
+        format!("{}{separator}{below}", self.prefix)
     }
 }

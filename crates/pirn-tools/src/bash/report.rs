@@ -11,15 +11,53 @@ use crate::limits::{CutBy, format_size};
 use super::capture::Capture;
 use super::confinement::Findings;
 
+/// How long a command may run.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Limit {
+    /// The call says so.
+    Given(Duration),
+    /// The call says nothing.
+    Default(Duration),
+}
+
+impl Limit {
+    pub(super) fn after(self) -> Duration {
+        match self {
+            Self::Given(after) | Self::Default(after) => after,
+        }
+    }
+
+    /// What to do about a command that needs longer.
+    fn advice(self) -> &'static str {
+        match self {
+            Self::Given(_) => "",
+            Self::Default(_) => ", the default. Give timeout (in seconds) for more",
+        }
+    }
+}
+
+/// What there may be beyond the output that was read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Rest {
+    /// Nothing: the output was read to its end, or everything was killed.
+    Complete,
+    /// Processes in the background still hold the output open.
+    HeldOpen,
+}
+
+/// Said when the shell has ended and others have not.
+const HELD_OPEN_NOTICE: &str = "[The shell has ended, but background processes hold its output open. What they write from now on \
+                                is lost: redirect it to a file.]";
+
 /// How a command ended.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum End {
     /// By itself.
     Exited(ExitStatus),
     /// Stopped after this time.
-    TimedOut(Duration),
+    TimedOut(Limit),
     /// Stopped after this time, when the shell had ended and background processes kept writing.
-    TimedOutInBackground(Duration),
+    TimedOutInBackground(Limit),
     /// Stopped by the caller.
     Aborted,
 }
@@ -36,6 +74,10 @@ pub(super) fn output_schema() -> Value {
                 "description": "128 + n for signal n; null when the command was stopped"
             },
             "wall_time_seconds": {"type": "number"},
+            "output_held_open": {
+                "type": "boolean",
+                "description": "True when background processes may still write: what they write from now on is lost"
+            },
             "denied": {
                 "type": "array",
                 "items": {"type": "string"},
@@ -62,6 +104,7 @@ pub(super) fn output_schema() -> Value {
 pub(super) async fn result(
     mut capture: Capture,
     end: &End,
+    rest: Rest,
     wall_time: Duration,
     findings: Findings,
 ) -> ToolResult {
@@ -79,6 +122,9 @@ pub(super) async fn result(
     }
     if let Some(notice) = cut_notice(&capture, path.as_deref(), full_output.err()) {
         append(&mut text, &notice);
+    }
+    if rest == Rest::HeldOpen {
+        append(&mut text, HELD_OPEN_NOTICE);
     }
     let status = status_line(end);
     if let Some(status) = &status {
@@ -101,6 +147,9 @@ pub(super) async fn result(
     let tenths = (wall_time.as_secs_f64() * 10.0).round() / 10.0;
     structured.insert("wall_time_seconds".into(), tenths.into());
 
+    if rest == Rest::HeldOpen {
+        structured.insert("output_held_open".into(), true.into());
+    }
     if !findings.explanations.is_empty() {
         structured.insert("denied".into(), findings.explanations.into());
     }
@@ -158,14 +207,16 @@ fn status_line(end: &End) -> Option<String> {
             Some(code) => format!("Command exited with code {code}"),
             None => "Command terminated without an exit code".to_owned(),
         }),
-        End::TimedOut(after) => Some(format!(
-            "Command timed out after {} seconds",
-            after.as_secs_f64()
+        End::TimedOut(limit) => Some(format!(
+            "Command timed out after {} seconds{}",
+            limit.after().as_secs_f64(),
+            limit.advice()
         )),
-        End::TimedOutInBackground(after) => Some(format!(
-            "Command timed out after {} seconds. The shell itself had ended; background processes kept writing. Redirect \
+        End::TimedOutInBackground(limit) => Some(format!(
+            "Command timed out after {} seconds{}. The shell itself had ended; background processes kept writing. Redirect \
              their output to a file to leave them running.",
-            after.as_secs_f64()
+            limit.after().as_secs_f64(),
+            limit.advice()
         )),
         End::Aborted => Some("Command aborted".to_owned()),
     }

@@ -2,126 +2,81 @@
 
 use std::ops::Range;
 
+use memchr::memmem;
+
 use super::Edit;
-use super::normalize::normalize;
-use super::original::Replacement;
+use super::failure::Failure;
+use super::line_end;
+use super::view::{Spelling, View};
 
-/// Why edits cannot be made. Indices are those of the edits.
+/// Occurrences that are counted; nobody needs to know more exactly how far a text is from being unique.
+const OCCURRENCES_MAX: usize = 1_000;
+
+const BYTE_ORDER_MARK: char = '\u{FEFF}';
+
+/// A part of the text and what takes its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Failure {
-    Empty(usize),
-    NotFound { index: usize, text: String },
-    NotUnique { index: usize, count: usize },
-    Overlap(usize, usize),
-    NoChange,
+pub(super) struct Replacement {
+    pub(super) range: Range<usize>,
+    pub(super) text: String,
 }
 
-impl Failure {
-    /// The text that was not found.
-    pub(super) fn missing_text(&self) -> Option<&str> {
-        match self {
-            Self::NotFound { text, .. } => Some(text),
-            Self::Empty(_) | Self::NotUnique { .. } | Self::Overlap(..) | Self::NoChange => None,
-        }
-    }
-
-    /// Explains the failure. With several edits the one that failed is named.
-    pub(super) fn describe(&self, path: &str, edits: usize, nearest: Option<String>) -> String {
-        let many = edits > 1;
-        match self {
-            Self::Empty(index) if many => {
-                format!("edits[{index}].oldText must not be empty in {path}.")
-            }
-            Self::Empty(_) => format!("oldText must not be empty in {path}."),
-            Self::NotFound { index, .. } => {
-                let what = if many {
-                    format!("edits[{index}]")
-                } else {
-                    "the exact text".to_owned()
-                };
-                let nearest = nearest
-                    .map(|nearest| format!("\n\n{nearest}"))
-                    .unwrap_or_default();
-                format!(
-                    "Could not find {what} in {path}. oldText has to equal the file's text, with every space and line \
-                     break.{nearest}"
-                )
-            }
-            Self::NotUnique { index, count } => {
-                let what = if many {
-                    format!("edits[{index}]")
-                } else {
-                    "the text".to_owned()
-                };
-                format!(
-                    "Found {count} occurrences of {what} in {path}. Add lines around it until it is unique."
-                )
-            }
-            Self::Overlap(first, second) => {
-                format!(
-                    "edits[{first}] and edits[{second}] overlap in {path}. Join them into one edit."
-                )
-            }
-            Self::NoChange => {
-                format!("No changes made to {path}. The new text equals the old one.")
-            }
-        }
-    }
+/// How a text was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Likeness {
+    /// As it is, line ends aside.
+    Exact,
+    /// In another spelling of quotes, dashes and blanks.
+    Near,
 }
 
-/// Where one edit applies, in the text that was searched.
+/// How far a text may be from what is looked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Tolerance {
+    ExactOnly,
+    NearToo,
+}
+
+/// What the edits of a call do.
 #[derive(Debug)]
-struct Match<'a> {
-    index: usize,
-    range: Range<usize>,
-    new_text: &'a str,
+pub(super) struct Plan {
+    /// In order, without overlaps.
+    pub(super) replacements: Vec<Replacement>,
+    /// The edits whose text was found in another spelling, with its place.
+    pub(super) near: Vec<(usize, Range<usize>)>,
 }
 
-/// Finds the place of every edit in `text` and turns them into replacements, in order. If one edit has no exact match, all are
-/// matched in normalised space. Uniqueness counts in normalised space always, since a text that differs only in spelling is as
-/// likely to be meant.
-pub(super) fn plan(text: &str, edits: &[Edit]) -> Result<Vec<Replacement>, Failure> {
-    let edits: Vec<Edit> = edits
-        .iter()
-        .map(|edit| Edit {
-            old_text: edit.old_text.replace("\r\n", "\n"),
-            new_text: edit.new_text.replace("\r\n", "\n"),
-        })
-        .collect();
+/// Where one edit applies.
+#[derive(Debug)]
+struct Match {
+    index: usize,
+    likeness: Likeness,
+    replacement: Replacement,
+}
+
+/// Finds the place of every edit in `text`, each for itself: an exact place is never given up because another edit has none.
+pub(super) fn plan(text: &str, edits: &[Edit], tolerance: Tolerance) -> Result<Plan, Failure> {
     if let Some(index) = edits.iter().position(|edit| edit.old_text.is_empty()) {
         return Err(Failure::Empty(index));
     }
-    let normalized = normalize(text);
-    let is_exact = edits.iter().all(|edit| text.contains(&edit.old_text));
+    let mut search = Search {
+        body: text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text),
+        line_ends: None,
+        plain: None,
+        tolerance,
+    };
+    let mark_bytes = text.len() - search.body.len();
     let mut matches = Vec::with_capacity(edits.len());
     for (index, edit) in edits.iter().enumerate() {
-        let normalized_old = normalize(&edit.old_text);
-        let (count, range) = if is_exact {
-            let alike = occurrences(&normalized, &normalized_old).count();
-            let (exact, range) = count_and_first(text, &edit.old_text);
-            (exact.max(alike), range)
-        } else {
-            count_and_first(&normalized, &normalized_old)
-        };
-        let Some(range) = range else {
-            return Err(Failure::NotFound {
-                index,
-                text: edit.old_text.clone(),
-            });
-        };
-        if count > 1 {
-            return Err(Failure::NotUnique { index, count });
-        }
-        matches.push(Match {
-            index,
-            range,
-            new_text: &edit.new_text,
-        });
+        let mut found = search.find(index, edit)?;
+        let range = &mut found.replacement.range;
+        *range = range.start + mark_bytes..range.end + mark_bytes;
+        matches.push(found);
     }
-    matches.sort_by_key(|found| (found.range.start, found.range.end));
+    matches.sort_by_key(|found| (found.replacement.range.start, found.replacement.range.end));
     for pair in matches.windows(2) {
         if let [first, second] = pair
-            && second.range.start < first.range.end
+            && second.replacement.range.start < first.replacement.range.end
         {
             return Err(Failure::Overlap(
                 first.index.min(second.index),
@@ -129,118 +84,152 @@ pub(super) fn plan(text: &str, edits: &[Edit]) -> Result<Vec<Replacement>, Failu
             ));
         }
     }
-    Ok(if is_exact {
-        matches
-            .into_iter()
-            .map(|found| Replacement {
-                range: found.range,
-                text: found.new_text.to_owned(),
-            })
-            .collect()
-    } else {
-        rewrite_lines(text, &normalized, &matches)
+    Ok(Plan {
+        near: matches
+            .iter()
+            .filter(|found| found.likeness == Likeness::Near)
+            .map(|found| (found.index, found.replacement.range.clone()))
+            .collect(),
+        replacements: matches.into_iter().map(|found| found.replacement).collect(),
     })
 }
 
-fn occurrences<'a>(text: &'a str, wanted: &'a str) -> impl Iterator<Item = usize> + 'a {
-    // White space alone normalises to nothing, which would be found everywhere.
-    let is_searchable = !wanted.is_empty();
-    text.match_indices(wanted)
-        .map(|(at, _)| at)
-        .take_while(move |_| is_searchable)
+/// Makes replacements in the text they were planned for.
+pub(super) fn apply(text: &str, replacements: &[Replacement]) -> String {
+    let mut applied = String::with_capacity(text.len());
+    let mut position = 0;
+    for Replacement { range, text: new } in replacements {
+        applied.push_str(text.get(position..range.start).unwrap_or_default());
+        applied.push_str(new);
+        position = range.end;
+    }
+    applied.push_str(text.get(position..).unwrap_or_default());
+    applied
 }
 
-fn count_and_first(text: &str, wanted: &str) -> (usize, Option<Range<usize>>) {
-    let mut found = occurrences(text, wanted);
-    let first = found.next().map(|at| at..at + wanted.len());
-    (usize::from(first.is_some()) + found.count(), first)
+/// A text that is searched, with the spellings of it that were needed so far.
+struct Search<'a> {
+    /// Without a byte order mark.
+    body: &'a str,
+    line_ends: Option<View>,
+    plain: Option<View>,
+    tolerance: Tolerance,
 }
 
-/// Turns matches in normalised text into replacements of whole lines of the original: only lines that a match touches change
-/// their spelling.
-fn rewrite_lines(text: &str, normalized: &str, matches: &[Match<'_>]) -> Vec<Replacement> {
-    let original_lines = Lines::of(text);
-    let lines = Lines::of(normalized);
-    let mut replacements: Vec<Replacement> = Vec::new();
-    let mut group: Vec<&Match<'_>> = Vec::new();
-    let mut flush = |group: &mut Vec<&Match<'_>>| {
-        if let (Some(first), Some(last)) = (group.first(), group.last()) {
-            let first_line = lines.line_at(first.range.start);
-            let last_line = lines.line_at(last.range.end.saturating_sub(1).max(last.range.start));
-            // The line feed after the last line is only replaced when it was matched.
-            let with_line_feed = last.range.end > lines.end(last_line);
-            let mut new_text = String::new();
-            let mut position = lines.start(first_line);
-            for found in group.iter() {
-                new_text.push_str(
-                    normalized
-                        .get(position..found.range.start)
-                        .unwrap_or_default(),
-                );
-                new_text.push_str(found.new_text);
-                position = found.range.end;
+impl Search<'_> {
+    fn find(&mut self, index: usize, edit: &Edit) -> Result<Match, Failure> {
+        // A mark is at the beginning of the file or nowhere, so it tells nothing about the place.
+        let old = edit
+            .old_text
+            .strip_prefix(BYTE_ORDER_MARK)
+            .filter(|rest| !rest.is_empty())
+            .unwrap_or(&edit.old_text);
+        let (likeness, found) = self.locate(old);
+        let range = match found {
+            Found::Once(range) if !range.is_empty() => range,
+            Found::Once(_) | Found::Nowhere => {
+                return Err(Failure::NotFound {
+                    index,
+                    text: old.to_owned(),
+                });
             }
-            if !with_line_feed {
-                new_text.push_str(
-                    normalized
-                        .get(position..lines.end(last_line))
-                        .unwrap_or_default(),
-                );
-            }
-            let end = original_lines.end(last_line) + usize::from(with_line_feed);
-            replacements.push(Replacement {
-                range: original_lines.start(first_line)..end,
-                text: new_text,
+            Found::Often(count) => return Err(Failure::NotUnique { index, count }),
+        };
+        let place = line_end::Place::of(self.body, range, old);
+        if place.range.is_empty() {
+            return Err(Failure::NotFound {
+                index,
+                text: old.to_owned(),
             });
         }
-        group.clear();
-    };
-    for found in matches {
-        let shares_line = group.last().is_some_and(|last| {
-            lines.line_at(last.range.end.saturating_sub(1).max(last.range.start))
-                == lines.line_at(found.range.start)
+        let is_start = place.range.start == 0;
+        let new = match edit.new_text.strip_prefix(BYTE_ORDER_MARK) {
+            Some(rest) if is_start || edit.old_text.starts_with(BYTE_ORDER_MARK) => rest,
+            Some(_) | None => &edit.new_text,
+        };
+        Ok(Match {
+            index,
+            likeness,
+            replacement: Replacement {
+                text: place.render(self.body, new),
+                range: place.range,
+            },
+        })
+    }
+
+    fn locate(&mut self, old: &str) -> (Likeness, Found) {
+        let exact = occurrences(self.body, old, Some);
+        if exact != Found::Nowhere {
+            return (Likeness::Exact, exact);
+        }
+        if old.contains(['\n', '\r']) {
+            let view = self
+                .line_ends
+                .get_or_insert_with(|| View::of(self.body, Spelling::LineEnds));
+            let wanted = View::of(old, Spelling::LineEnds).text;
+            let alike = occurrences(&view.text, &wanted, |range| view.original(range));
+            if alike != Found::Nowhere {
+                return (Likeness::Exact, alike);
+            }
+        }
+        if self.tolerance == Tolerance::ExactOnly {
+            return (Likeness::Exact, Found::Nowhere);
+        }
+        let view = self
+            .plain
+            .get_or_insert_with(|| View::of(self.body, Spelling::Plain));
+        let wanted = View::of(old, Spelling::Plain).text;
+        // Blanks at its end stand for those that the view leaves out at the ends of lines, and for no others.
+        let ends_line = old.ends_with([' ', '\t']);
+        let near = occurrences(&view.text, &wanted, |range| {
+            let is_end = view
+                .text
+                .get(range.end..)
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with('\n'));
+            (is_end || !ends_line)
+                .then(|| view.original(range))
+                .flatten()
         });
-        if !shares_line {
-            flush(&mut group);
-        }
-        group.push(found);
+        (Likeness::Near, near)
     }
-    flush(&mut group);
-    replacements
 }
 
-/// Where the lines of a text are.
-struct Lines {
-    starts: Vec<usize>,
-    length: usize,
+#[derive(Debug, PartialEq, Eq)]
+enum Found {
+    Nowhere,
+    Once(Range<usize>),
+    /// So often, or more often where it is [`OCCURRENCES_MAX`].
+    Often(usize),
 }
 
-impl Lines {
-    fn of(text: &str) -> Self {
-        let starts = std::iter::once(0)
-            .chain(memchr::memchr_iter(b'\n', text.as_bytes()).map(|at| at + 1))
-            .collect();
-        Self {
-            starts,
-            length: text.len(),
-        }
+/// Counts the places of `wanted` that `accept` turns into places of the text itself, those that overlap included.
+fn occurrences(
+    text: &str,
+    wanted: &str,
+    accept: impl Fn(Range<usize>) -> Option<Range<usize>>,
+) -> Found {
+    let Some(first) = wanted.chars().next() else {
+        return Found::Nowhere;
+    };
+    let finder = memmem::Finder::new(wanted);
+    let mut found = Found::Nowhere;
+    let mut position = 0;
+    while let Some(at) = text
+        .as_bytes()
+        .get(position..)
+        .and_then(|rest| finder.find(rest))
+    {
+        let start = position + at;
+        position = start + first.len_utf8();
+        let Some(range) = accept(start..start + wanted.len()) else {
+            continue;
+        };
+        found = match found {
+            Found::Nowhere => Found::Once(range),
+            Found::Once(_) => Found::Often(2),
+            Found::Often(OCCURRENCES_MAX) => return found,
+            Found::Often(count) => Found::Often(count + 1),
+        };
     }
-
-    /// The line that holds a byte; a line feed belongs to the line it ends.
-    fn line_at(&self, position: usize) -> usize {
-        self.starts
-            .partition_point(|start| *start <= position)
-            .saturating_sub(1)
-    }
-
-    fn start(&self, line: usize) -> usize {
-        self.starts.get(line).copied().unwrap_or(self.length)
-    }
-
-    /// The end of a line, before its line feed.
-    fn end(&self, line: usize) -> usize {
-        self.starts
-            .get(line + 1)
-            .map_or(self.length, |next| next - 1)
-    }
+    found
 }

@@ -2,12 +2,20 @@
 
 use std::io;
 
+use grep_matcher::Matcher as _;
+use grep_regex::RegexMatcher;
 use grep_searcher::{Searcher, Sink, SinkContext, SinkMatch};
 
 use crate::limits::BYTES_MAX;
 
 /// Characters shown of a line; longer ones are minified code or data, of which a model needs no more.
 const LINE_CHARS_MAX: usize = 500;
+
+/// Of these so many before the match, where it is far from the beginning of its line.
+const CHARS_BEFORE_FOCUS: usize = 100;
+
+/// Stands for the beginning of a line.
+const BEGINNING_CUT: &str = "[truncated] ...";
 
 /// Whether a line matched or stands beside one that did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,7 +55,8 @@ impl FileHits {
 }
 
 /// Takes the hits of one file from the searcher.
-pub(super) struct Collector {
+pub(super) struct Collector<'a> {
+    matcher: &'a RegexMatcher,
     pub(super) hits: Vec<Hit>,
     limit: usize,
     context: u64,
@@ -57,9 +66,10 @@ pub(super) struct Collector {
     bytes: usize,
 }
 
-impl Collector {
-    pub(super) fn new(limit: usize, context: usize) -> Self {
+impl<'a> Collector<'a> {
+    pub(super) fn new(matcher: &'a RegexMatcher, limit: usize, context: usize) -> Self {
         Self {
+            matcher,
             hits: Vec::new(),
             limit,
             context: context as u64,
@@ -70,7 +80,13 @@ impl Collector {
     }
 
     fn push(&mut self, kind: HitKind, line_number: u64, bytes: &[u8]) {
-        let (text, is_cut) = shown_line(bytes);
+        let (text, is_cut) = match kind {
+            HitKind::Match if bytes.len() > LINE_CHARS_MAX => {
+                let found = self.matcher.find(bytes).ok().flatten();
+                shown_line(bytes, found.map_or(0, |found| found.start()))
+            }
+            HitKind::Match | HitKind::Context => shown_line(bytes, 0),
+        };
         self.bytes += text.len();
         self.hits.push(Hit {
             kind,
@@ -81,7 +97,7 @@ impl Collector {
     }
 }
 
-impl Sink for Collector {
+impl Sink for Collector<'_> {
     type Error = io::Error;
 
     fn matched(&mut self, _searcher: &Searcher, found: &SinkMatch<'_>) -> io::Result<bool> {
@@ -106,16 +122,34 @@ impl Sink for Collector {
     }
 }
 
-/// A line as it is shown, and whether it was cut.
-fn shown_line(bytes: &[u8]) -> (String, bool) {
+/// A line as it is shown, around the byte at `focus` where it is too long, and whether it was cut.
+fn shown_line(bytes: &[u8], focus: usize) -> (String, bool) {
     /// A character takes at most four bytes, so the rest of a gigantic line need not be decoded.
     const BYTES_ENOUGH: usize = (LINE_CHARS_MAX + 1) * 4;
     let bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes);
     let bytes = bytes.strip_suffix(b"\r").unwrap_or(bytes);
-    let enough = bytes.get(..BYTES_ENOUGH).unwrap_or(bytes);
+    let start = if focus <= LINE_CHARS_MAX - CHARS_BEFORE_FOCUS {
+        0
+    } else {
+        let start = focus - CHARS_BEFORE_FOCUS;
+        // Not within a character.
+        let rest = bytes.get(start..).unwrap_or_default();
+        start
+            + rest
+                .iter()
+                .take(3)
+                .take_while(|byte| **byte & 0xC0 == 0x80)
+                .count()
+    };
+    let rest = bytes.get(start..).unwrap_or_default();
+    let enough = rest.get(..BYTES_ENOUGH).unwrap_or(rest);
     let mut text = String::from_utf8_lossy(enough).into_owned();
-    let Some((at, _)) = text.char_indices().nth(LINE_CHARS_MAX) else {
-        return (text, false);
+    if start > 0 {
+        text.insert_str(0, BEGINNING_CUT);
+    }
+    let chars_max = LINE_CHARS_MAX + if start > 0 { BEGINNING_CUT.len() } else { 0 };
+    let Some((at, _)) = text.char_indices().nth(chars_max) else {
+        return (text, start > 0);
     };
     text.truncate(at);
     text.push_str("... [truncated]");

@@ -42,6 +42,11 @@ impl Found {
         self.more_matches || self.line_bytes > BYTES_MAX + 1
     }
 
+    /// Whether nothing was found.
+    pub(super) fn is_empty(&self) -> bool {
+        self.lines.is_empty()
+    }
+
     /// Adds the hits of the next file.
     pub(super) fn add(&mut self, file: FileHits) {
         if self.is_full() {

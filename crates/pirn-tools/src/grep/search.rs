@@ -1,20 +1,23 @@
 //! Searching one file, or all files of a walk side by side with an answer that does not depend on who is faster.
 
-use std::fs::File;
 use std::io::{self, Read};
 use std::num::NonZero;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use grep_matcher::Matcher as _;
 use grep_regex::RegexMatcher;
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder};
 use ignore::DirEntry;
 
 use crate::blocking::Stop;
-use crate::paths;
+use crate::options::ToolsOptions;
+use crate::read::Source;
+use crate::regular::{Refusal, RegularFile};
+use crate::walk::SearchRoot;
 
 use super::collect::{Collector, FileHits};
 use super::merge::{Found, Merger};
@@ -35,8 +38,9 @@ const LINE_BYTES_MAX: usize = 64 * 1024 * 1024;
 const STOP_CHECK_INTERVAL: Duration = Duration::from_millis(100);
 
 /// One search.
-pub(super) struct Search {
+pub(super) struct Search<'a> {
     pub(super) matcher: RegexMatcher,
+    pub(super) options: &'a ToolsOptions,
     /// Lines to show before and after each match.
     pub(super) context: usize,
     /// The most matches.
@@ -55,28 +59,25 @@ enum Reason {
 /// Files of one batch, with its place in the order.
 type Batch = (usize, Vec<PathBuf>);
 
-impl Search {
+impl Search<'_> {
     /// Searches one file.
-    pub(super) fn file(&self, path: &Path, stop: &Stop) -> Result<Found, String> {
-        if !path.is_file() {
-            return Err(format!("Not a file or directory: {}", path.display()));
-        }
-        let name = path
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned();
+    pub(super) fn file(&self, root: &SearchRoot, stop: &Stop) -> Result<Found, String> {
+        let cannot = |refusal: &Refusal| match refusal {
+            Refusal::Confined(sentence) => sentence.clone(),
+            Refusal::Io(_) | Refusal::Other(_) | Refusal::ProcessFile => {
+                format!("Could not search {}: {refusal}", root.prefix)
+            }
+        };
+        let opened = RegularFile::open(&root.real, self.options).map_err(|error| cannot(&error))?;
         let mut searcher = self.searcher(Reason::Named);
         let never = AtomicBool::new(false);
-        let hits = self
-            .search_file(&mut searcher, path, name, Interrupt { stop, full: &never })
-            .map_err(|error| {
-                format!(
-                    "Cannot read {}: {}",
-                    path.display(),
-                    paths::describe(&error)
-                )
-            })?;
+        let source = Source::new(opened, stop);
+        let interrupt = Interrupt { stop, full: &never };
+        let reader = Interruptible {
+            file: Named(source),
+            interrupt,
+        };
+        let hits = self.search_reader(&mut searcher, reader, root.prefix.clone(), interrupt);
         let mut found = Found::new(self.limit, self.context);
         found.add(hits);
         Ok(found)
@@ -85,7 +86,7 @@ impl Search {
     /// Searches the files of a walk below `root`. The walk runs on this thread; it stops as soon as the answer is known.
     pub(super) fn folder(
         &self,
-        root: &Path,
+        root: &SearchRoot,
         walk: impl Iterator<Item = DirEntry>,
         stop: &Stop,
     ) -> Found {
@@ -122,7 +123,9 @@ impl Search {
             Reason::Named => BinaryDetection::convert(b'\0'),
             Reason::Walked => BinaryDetection::quit(b'\0'),
         };
+        let line_terminator = self.matcher.line_terminator();
         SearcherBuilder::new()
+            .line_terminator(line_terminator.unwrap_or_default())
             .binary_detection(binary)
             .line_number(true)
             .before_context(self.context)
@@ -131,27 +134,23 @@ impl Search {
             .build()
     }
 
-    fn search_file(
+    fn search_reader(
         &self,
         searcher: &mut Searcher,
-        path: &Path,
+        reader: impl Read,
         shown: String,
         interrupt: Interrupt<'_>,
-    ) -> io::Result<FileHits> {
-        let reader = Interruptible {
-            file: File::open(path)?,
-            interrupt,
-        };
-        let mut collector = Collector::new(self.limit, self.context);
+    ) -> FileHits {
+        let mut collector = Collector::new(&self.matcher, self.limit, self.context);
         let searched = searcher.search_reader(&self.matcher, reader, &mut collector);
         let gave_up = searched.is_err() && !interrupt.is_set();
         // A read error in the middle counts like an end; what was found is true.
         let gave_up = gave_up && searched.is_err_and(|error| is_heap_limit(&error));
-        Ok(FileHits {
+        FileHits {
             path: shown,
             hits: collector.hits,
             gave_up,
-        })
+        }
     }
 }
 
@@ -162,8 +161,8 @@ fn is_heap_limit(error: &io::Error) -> bool {
 
 /// What the threads of one search share.
 struct Crew<'a> {
-    search: &'a Search,
-    root: &'a Path,
+    search: &'a Search<'a>,
+    root: &'a SearchRoot,
     stop: &'a Stop,
     merger: Mutex<Merger>,
     /// Signalled when the merger has moved on.
@@ -212,17 +211,23 @@ impl Crew<'_> {
                 if self.is_over() {
                     return;
                 }
-                let shown = paths::relative_display(&path, self.root);
+                // What cannot be opened is left out, as in a walk.
+                let Ok(opened) = RegularFile::open_walked(&path, self.search.options) else {
+                    continue;
+                };
                 let interrupt = Interrupt {
                     stop: self.stop,
                     full: &self.full,
                 };
-                // What cannot be opened is left out, as in a walk.
-                if let Ok(hits) = self
+                let reader = Interruptible {
+                    file: opened.file,
+                    interrupt,
+                };
+                let shown = self.root.display(&path);
+                let hits = self
                     .search
-                    .search_file(&mut searcher, &path, shown, interrupt)
-                    && (!hits.hits.is_empty() || hits.gave_up)
-                {
+                    .search_reader(&mut searcher, reader, shown, interrupt);
+                if !hits.hits.is_empty() || hits.gave_up {
                     files.push(hits);
                 }
             }
@@ -271,16 +276,31 @@ impl Interrupt<'_> {
 }
 
 /// A file whose reading ends when nobody needs it any more.
-struct Interruptible<'a> {
-    file: File,
+struct Interruptible<'a, R> {
+    file: R,
     interrupt: Interrupt<'a>,
 }
 
-impl Read for Interruptible<'_> {
+impl<R: Read> Read for Interruptible<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if self.interrupt.is_set() {
             return Err(io::Error::other("the search is over"));
         }
         self.file.read(buffer)
+    }
+}
+
+/// A file that is searched although it is binary. Of a hole one byte is read, since the others would match nothing either.
+struct Named<'a>(Source<'a>);
+
+impl Read for Named<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if let Some(first) = buffer.first_mut()
+            && self.0.take_hole()? > 0
+        {
+            *first = 0;
+            return Ok(1);
+        }
+        self.0.read(buffer)
     }
 }

@@ -1,37 +1,43 @@
-//! Reading a file of any kind without ever blocking for good.
+//! Reading a regular file in pieces, without reading its holes.
 
 use std::fs::File;
 use std::io::{self, Read};
-use std::path::Path;
 
 use crate::blocking::Stop;
+use crate::regular::RegularFile;
 
-/// How long to wait for a pipe before looking at whether the call was stopped.
-#[cfg(unix)]
-const PIPE_POLL_MS: i64 = 50;
+/// Bytes read at a time.
+const CHUNK_BYTES: usize = 256 * 1024;
 
 /// From this size on a file is searched for holes, which need no reading. Smaller ones are read faster than asked about.
 const SPARSE_BYTES_MIN: u64 = 16 * 1024 * 1024;
 
-/// A file being read. A regular file ends at the size it had at opening, so that a file that is being written has an end; files
-/// that report no size (`/proc`), pipes and devices are read to their end. Reading fails when the call is stopped.
-pub(super) struct Source<'a> {
+/// A file being read. It ends at the size it had at opening, so that a file that is being written has an end; files that report
+/// no size (`/proc`) are read to their end. Reading fails when the call is stopped.
+pub(crate) struct Source<'a> {
     file: File,
     kind: Kind,
     stop: &'a Stop,
+    buffer: Vec<u8>,
 }
 
 enum Kind {
     /// Has a size and can be read at any place.
-    Regular {
+    Sized {
         position: u64,
         size: u64,
         extent: Extent,
     },
-    /// A regular file that reports no size.
+    /// Reports no size.
     Unsized,
-    /// A pipe or device, which may let its reader wait.
-    Waiting,
+}
+
+/// A piece of a file.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Piece<'a> {
+    Bytes(&'a [u8]),
+    /// So many zero bytes that the file does not hold.
+    Hole(u64),
 }
 
 /// A part of a file that is data or hole throughout.
@@ -42,18 +48,12 @@ struct Extent {
 }
 
 impl<'a> Source<'a> {
-    pub(super) fn open(path: &Path, stop: &'a Stop) -> io::Result<Self> {
-        let file = open_without_waiting(path)?;
-        let metadata = file.metadata()?;
-        if metadata.is_dir() {
-            return Err(io::ErrorKind::IsADirectory.into());
-        }
-        let kind = match metadata.len() {
-            _ if !metadata.is_file() => Kind::Waiting,
+    pub(crate) fn new(opened: RegularFile, stop: &'a Stop) -> Self {
+        let kind = match opened.metadata.len() {
             0 => Kind::Unsized,
             size => {
                 let end = if size < SPARSE_BYTES_MIN { size } else { 0 };
-                Kind::Regular {
+                Kind::Sized {
                     position: 0,
                     size,
                     extent: Extent {
@@ -63,18 +63,64 @@ impl<'a> Source<'a> {
                 }
             }
         };
-        Ok(Self { file, kind, stop })
+        Self {
+            file: opened.file,
+            kind,
+            stop,
+            buffer: vec![0; CHUNK_BYTES],
+        }
+    }
+
+    /// The next piece; `None` at the end.
+    pub(crate) fn next_piece(&mut self) -> io::Result<Option<Piece<'_>>> {
+        let hole = self.take_hole()?;
+        if hole > 0 {
+            return Ok(Some(Piece::Hole(hole)));
+        }
+        let mut buffer = std::mem::take(&mut self.buffer);
+        let read = self.read(&mut buffer);
+        self.buffer = buffer;
+        let count = read?;
+        Ok((count > 0).then(|| Piece::Bytes(self.buffer.get(..count).unwrap_or_default())))
+    }
+
+    /// Passes over the hole at the position, and gives its length.
+    pub(crate) fn take_hole(&mut self) -> io::Result<u64> {
+        let Self {
+            file, kind, stop, ..
+        } = self;
+        check(stop)?;
+        match kind {
+            Kind::Sized {
+                position,
+                size,
+                extent,
+            } if *position < *size => {
+                if *position >= extent.end {
+                    *extent = extent_at(file, *position, *size);
+                }
+                let length = if extent.is_hole {
+                    extent.end - *position
+                } else {
+                    0
+                };
+                *position += length;
+                Ok(length)
+            }
+            Kind::Sized { .. } | Kind::Unsized => Ok(0),
+        }
     }
 }
 
 impl Read for Source<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let Self {
+            file, kind, stop, ..
+        } = self;
         loop {
-            if self.stop.is_set() {
-                return Err(io::Error::other(crate::arguments::ABORTED));
-            }
-            match &mut self.kind {
-                Kind::Regular {
+            check(stop)?;
+            let read = match kind {
+                Kind::Sized {
                     position,
                     size,
                     extent,
@@ -83,63 +129,35 @@ impl Read for Source<'_> {
                         return Ok(0);
                     }
                     if *position >= extent.end {
-                        *extent = extent_at(&self.file, *position, *size);
+                        *extent = extent_at(file, *position, *size);
                     }
                     let wanted = usize::try_from(extent.end - *position).unwrap_or(usize::MAX);
                     let length = wanted.min(buffer.len());
                     let part = buffer.get_mut(..length).unwrap_or_default();
                     let count = if extent.is_hole {
                         part.fill(0);
-                        length
+                        Ok(length)
                     } else {
-                        read_at(&self.file, part, *position)?
+                        read_at(file, part, *position)
                     };
-                    *position += count as u64;
-                    return Ok(count);
+                    count.inspect(|count| *position += *count as u64)
                 }
-                Kind::Unsized => return self.file.read(buffer),
-                Kind::Waiting => {
-                    if !is_ready(&self.file)? {
-                        continue;
-                    }
-                    match self.file.read(buffer) {
-                        Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                        read => return read,
-                    }
-                }
+                Kind::Unsized => file.read(buffer),
+            };
+            match read {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                read => return read,
             }
         }
     }
 }
 
-/// Opening a pipe would otherwise wait for its other end.
-#[cfg(unix)]
-fn open_without_waiting(path: &Path) -> io::Result<File> {
-    use rustix::fs::{Mode, OFlags};
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    Ok(rustix::fs::open(path, flags, Mode::empty())?.into())
-}
-
-#[cfg(not(unix))]
-fn open_without_waiting(path: &Path) -> io::Result<File> {
-    File::open(path)
-}
-
-/// Waits a moment until there is something to read, or the end.
-#[cfg(unix)]
-fn is_ready(file: &File) -> io::Result<bool> {
-    use rustix::event::{PollFd, PollFlags, Timespec, poll};
-    let mut watched = [PollFd::new(file, PollFlags::IN)];
-    let timeout = Timespec {
-        tv_sec: 0,
-        tv_nsec: PIPE_POLL_MS * 1_000_000,
-    };
-    Ok(poll(&mut watched, Some(&timeout))? > 0)
-}
-
-#[cfg(not(unix))]
-fn is_ready(_file: &File) -> io::Result<bool> {
-    Ok(true)
+fn check(stop: &Stop) -> io::Result<()> {
+    if stop.is_set() {
+        Err(io::Error::other(crate::arguments::ABORTED))
+    } else {
+        Ok(())
+    }
 }
 
 #[cfg(unix)]

@@ -1,11 +1,7 @@
-//! A range of lines out of a stream of any length, in constant memory.
+//! A range of lines out of a stream of any length, in memory that is bounded.
 
-use std::io::{self, Read};
-
+use crate::encoding::{Encoding, NotText};
 use crate::limits::{BYTES_MAX, CutBy, LINES_MAX, format_size};
-
-/// Bytes read at a time.
-const CHUNK_BYTES: usize = 256 * 1024;
 
 /// The lines a call asks for.
 #[derive(Debug, Clone, Copy)]
@@ -26,35 +22,37 @@ impl Range {
     }
 }
 
-#[derive(Debug)]
-pub(super) enum Error {
-    Io(io::Error),
-    Offset { offset: u64, lines: u64 },
+/// How much of a range is kept.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Limits {
+    pub(super) lines: u64,
+    pub(super) bytes: usize,
 }
 
-/// Reads `reader` to its end and gives the lines of `range`, cut to the limits, with a notice of what is left. `shown` is the
-/// path as the caller wrote it.
-pub(super) fn read_range(
-    reader: &mut impl Read,
-    shown: &str,
-    range: Range,
-) -> Result<String, Error> {
-    let mut scan = Scan::new(range);
-    let mut chunk = vec![0; CHUNK_BYTES];
-    loop {
-        match reader.read(&mut chunk) {
-            Ok(0) => break,
-            Ok(count) => scan.feed(chunk.get(..count).unwrap_or_default()),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(Error::Io(error)),
-        }
-    }
-    scan.finish(shown)
+impl Limits {
+    /// What a model reads at once.
+    pub(super) const MODEL: Self = Self {
+        lines: LINES_MAX as u64,
+        bytes: BYTES_MAX,
+    };
+}
+
+/// Why there are no lines to give.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Error {
+    Offset {
+        offset: u64,
+        lines: u64,
+    },
+    NotText(NotText),
+    /// The range is over the limits.
+    TooLong,
 }
 
 /// What has been seen of the stream.
-struct Scan {
+pub(super) struct Scan {
     range: Range,
+    limits: Limits,
     /// Line feeds seen.
     line_feeds: u64,
     /// Whether the stream so far is not empty and does not end in a line feed.
@@ -70,9 +68,10 @@ struct Scan {
 }
 
 impl Scan {
-    fn new(range: Range) -> Self {
+    pub(super) fn new(range: Range, limits: Limits) -> Self {
         Self {
             range,
+            limits,
             line_feeds: 0,
             open_line: false,
             kept: Vec::new(),
@@ -89,7 +88,31 @@ impl Scan {
             .map_or(u64::MAX, |limit| self.range.first.saturating_add(limit))
     }
 
-    fn feed(&mut self, mut chunk: &[u8]) {
+    /// Whether nothing that follows can change the lines of the range.
+    pub(super) fn is_past_range(&self) -> bool {
+        self.cut_by.is_some() || self.line_feeds >= self.range_end()
+    }
+
+    /// Takes zero bytes that need not be looked at one by one.
+    pub(super) fn feed_hole(&mut self, length: u64) {
+        let is_wanted = (self.range.first..self.range_end()).contains(&self.line_feeds);
+        let room = self.limits.bytes.saturating_sub(self.kept.len()) as u64;
+        if is_wanted && self.cut_by.is_none() {
+            // One byte more than there is room for ends the keeping.
+            let fed = length.min(room + 1);
+            self.feed(&vec![0; usize::try_from(fed).unwrap_or(0)]);
+            if self.line_feeds == self.range.first {
+                self.first_line_bytes += length - fed;
+            }
+        } else if length > 0 {
+            if self.line_feeds == self.range.first {
+                self.first_line_bytes += length;
+            }
+            self.open_line = true;
+        }
+    }
+
+    pub(super) fn feed(&mut self, mut chunk: &[u8]) {
         while !chunk.is_empty() {
             let in_range = (self.range.first..self.range_end()).contains(&self.line_feeds);
             // Also while only the length of an overlong first line is wanted.
@@ -134,9 +157,9 @@ impl Scan {
         }
         let starts_line = !self.open_line;
         if self.cut_by.is_none() {
-            if starts_line && self.kept_lines == LINES_MAX as u64 {
+            if starts_line && self.kept_lines == self.limits.lines {
                 self.cut_by = Some(CutBy::Lines);
-            } else if self.kept.len() + line.len() > BYTES_MAX {
+            } else if self.kept.len() + line.len() > self.limits.bytes {
                 self.drop_open_line();
                 self.cut_by = Some(CutBy::Bytes);
             } else {
@@ -161,15 +184,35 @@ impl Scan {
         }
     }
 
-    fn finish(self, shown: &str) -> Result<String, Error> {
-        let total = self.line_feeds + u64::from(self.open_line);
-        let first = self.range.first;
-        if first > 0 && first >= total {
+    /// The lines of the range as they are, without a word added.
+    pub(super) fn into_exact(self) -> Result<String, Error> {
+        self.check_offset()?;
+        match self.cut_by {
+            Some(_) => Err(Error::TooLong),
+            None => Encoding::Utf8.decode(self.kept).map_err(Error::NotText),
+        }
+    }
+
+    fn check_offset(&self) -> Result<(), Error> {
+        let (first, lines) = (self.range.first, self.total());
+        if first > 0 && first >= lines {
             return Err(Error::Offset {
                 offset: first + 1,
-                lines: total,
+                lines,
             });
         }
+        Ok(())
+    }
+
+    fn total(&self) -> u64 {
+        self.line_feeds + u64::from(self.open_line)
+    }
+
+    /// The lines of the range with a notice of what is left. `shown` is the path as the caller wrote it.
+    pub(super) fn into_shown(self, shown: &str) -> Result<String, Error> {
+        self.check_offset()?;
+        let total = self.total();
+        let first = self.range.first;
         let next = first + self.kept_lines;
         if self.cut_by.is_some() && self.kept_lines == 0 {
             let size = format_size(self.first_line_bytes);
@@ -201,7 +244,7 @@ impl Scan {
             }
             None => None,
         };
-        let mut text = String::from_utf8_lossy(&self.kept).into_owned();
+        let mut text = Encoding::Utf8.decode(self.kept).map_err(Error::NotText)?;
         if let Some(notice) = notice {
             if text.ends_with('\n') {
                 text.pop();

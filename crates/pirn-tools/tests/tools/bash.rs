@@ -10,6 +10,10 @@ use tokio_util::sync::CancellationToken;
 
 use crate::support::{Bench, PATIENCE, names};
 
+/// What is said when the shell has ended and others have not.
+const HELD_OPEN: &str = "[The shell has ended, but background processes hold its output open. What they write from now on \
+                         is lost: redirect it to a file.]";
+
 /// The fields of a structured result that do not depend on time.
 fn fields(structured: Option<Value>) -> Value {
     let mut structured = structured.unwrap();
@@ -62,7 +66,7 @@ async fn runs_commands() {
         ("printf '\\377'", false, "\u{FFFD}", "\u{FFFD}", 0),
         ("[[ a == a ]] && echo bash", false, "bash\n", "bash\n", 0),
         (
-            "env | grep -v -E '^(PWD|SHLVL|_)='",
+            "env | grep -v -E '^(PWD|SHLVL|_|TERM|.*PAGER|.*EDITOR|VISUAL|.*PROMPT.*|.*_(INTERACTIVE|REQUIRE|INPUT|FRONTEND))='",
             false,
             "PATH=/usr/bin:/bin\n",
             "PATH=/usr/bin:/bin\n",
@@ -292,13 +296,109 @@ async fn keeps_late_output_and_does_not_wait_for_silent_jobs() {
         bench
             .ok("bash", json!({"command": "sleep 1000 & echo started"}))
             .await,
-        "started\n"
+        format!("started\n\n{HELD_OPEN}")
     );
+    let command = "echo one > >(sleep 0.4; cat)";
+    assert_eq!(bench.ok("bash", json!({"command": command})).await, "one\n");
+    let command = "(sleep 1000 &) ; echo one; exit 3";
+    let result = bench.result("bash", json!({"command": command})).await;
+    assert_eq!(
+        result.joined_text(),
+        format!("one\n\n{HELD_OPEN}\n\nCommand exited with code 3")
+    );
+    let structured = result.structured.unwrap();
+    assert_eq!(structured.get("output"), Some(&json!("one\n")));
+    assert_eq!(structured.get("output_held_open"), Some(&json!(true)));
+
     assert!(
-        start.elapsed() < Duration::from_secs(3),
+        start.elapsed() < Duration::from_secs(6),
         "{:?}",
         start.elapsed()
     );
+}
+
+#[tokio::test]
+async fn nobody_is_waited_for() {
+    let bench = Bench::with(|options| {
+        let path = options.environment.clone();
+        options.environment = path
+            .into_iter()
+            .chain(
+                [
+                    ("EDITOR", "vi"),
+                    ("TERM", "xterm"),
+                    ("PAGER", "less"),
+                    ("VISUAL", "true"),
+                ]
+                .map(|(name, value)| (name.into(), value.into())),
+            )
+            .collect();
+    });
+    let start = Instant::now();
+    for (command, status, text) in [
+        ("exec 3</dev/tty && echo opened", false, "/dev/tty"),
+        ("$EDITOR file", false, ""),
+        (
+            "sh -c \"$GIT_EDITOR \\\"\\$@\\\"\" editor file",
+            false,
+            "No editor: nobody is there to type.",
+        ),
+        ("sh -c \"$VISUAL file\"", true, ""),
+        ("echo $TERM; echo text | $PAGER", true, "dumb\ntext"),
+        ("read -r line || echo nothing", true, "nothing"),
+        (
+            "git init -q . && git -c user.name=a -c user.email=b commit --allow-empty",
+            false,
+            "git commit -m",
+        ),
+    ] {
+        let result = bench.result("bash", json!({"command": command})).await;
+        let shown = result.joined_text();
+        assert_eq!(result.is_error, !status, "{command}: {shown}");
+        assert!(shown.contains(text), "{command}: {shown}");
+    }
+    assert!(start.elapsed() < Duration::from_secs(10));
+}
+
+#[tokio::test]
+async fn a_command_without_a_timeout_has_the_default_one() {
+    let bench = Bench::with(|options| options.command_timeout = Some(Duration::from_millis(300)));
+    assert_eq!(
+        bench
+            .fails("bash", json!({"command": "echo begun; sleep 1000"}))
+            .await,
+        "begun\n\nCommand timed out after 0.3 seconds, the default. Give timeout (in seconds) for more"
+    );
+    assert_eq!(
+        bench
+            .ok(
+                "bash",
+                json!({"command": "sleep 0.6; echo done", "timeout": 20})
+            )
+            .await,
+        "done\n"
+    );
+}
+
+#[tokio::test]
+async fn commands_of_any_length_run() {
+    let bench = Bench::new();
+    for length in [1_000, 131_000, 131_071, 131_072, 3_000_000] {
+        let start = "cat <<'END' | wc -c; echo $# $0; exit 7\n";
+        let end = "\nEND\n";
+        let text = "x".repeat(length - start.len() - end.len());
+        let command = format!("{start}{text}{end}");
+        assert_eq!(command.len(), length);
+        let result = bench.result("bash", json!({"command": command})).await;
+        assert_eq!(
+            result.joined_text(),
+            format!(
+                "{}\n0 /bin/bash\n\nCommand exited with code 7",
+                text.len() + 1
+            )
+        );
+    }
+    assert_eq!(names(&bench.beside("tmp")), [""; 0]);
 }
 
 #[tokio::test]

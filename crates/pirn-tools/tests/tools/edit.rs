@@ -73,7 +73,7 @@ async fn explains_failures_and_changes_nothing() {
     let bench = Bench::new();
     let content = "fn main() {\n    println!(\"hello\");\n}\n";
     bench.put("f", content);
-    bench.put("binary", b"text \xFF\n");
+    bench.put("binary", b"text \xFF\0\n");
     std::fs::create_dir(bench.path("folder")).unwrap();
     let edit = |old: &str, new: &str| json!({"oldText": old, "newText": new});
     for (path, edits, text) in [
@@ -85,22 +85,22 @@ async fn explains_failures_and_changes_nothing() {
         (
             "none",
             json!([edit("a", "b")]),
-            "Could not edit file: none. Error code: ENOENT.",
+            "Could not edit file: none: ENOENT: no such file or directory.",
         ),
         (
             "folder",
             json!([edit("a", "b")]),
-            "Could not edit file: folder. Error code: EISDIR.",
+            "Could not edit file: folder: EISDIR: illegal operation on a directory.",
         ),
         (
             "binary",
             json!([edit("a", "b")]),
-            "Could not edit file: binary. It is no UTF-8 text (byte 5).",
+            "Could not edit file: binary: it is not UTF-8 text (byte 5). Give {encoding: \"latin1\"}",
         ),
         (
             "/dev/null",
             json!([edit("a", "b")]),
-            "Could not edit file: /dev/null. It is no regular file.",
+            "Could not edit file: /dev/null: it is a character device, not a regular file.",
         ),
         (
             "f",

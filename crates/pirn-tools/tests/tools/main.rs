@@ -7,12 +7,16 @@
     reason = "tests"
 )]
 
+mod attributes;
 mod bash;
 mod edit;
+mod encodings;
 mod find;
 mod grep;
 #[cfg(target_os = "linux")]
 mod kill;
+#[cfg(target_os = "linux")]
+mod kinds;
 mod ls;
 mod paths;
 mod read;
@@ -20,3 +24,4 @@ mod read;
 mod sandbox;
 mod support;
 mod write;
+mod written;

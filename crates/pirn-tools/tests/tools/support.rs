@@ -5,7 +5,7 @@ use std::time::Duration;
 
 #[cfg(target_os = "linux")]
 use pirn_sandbox::{Sandbox, SandboxPolicy};
-use pirn_tool::{CallOutcome, CallRequest, Pipeline, Registry, ToolResult};
+use pirn_tool::{CallOutcome, CallRequest, Origin, Pipeline, Registry, ToolResult};
 use pirn_tools::{ToolsOptions, builtin_tools};
 use serde_json::Value;
 
@@ -87,6 +87,19 @@ impl Bench {
 
     pub(crate) async fn result(&self, tool: &str, arguments: Value) -> ToolResult {
         self.outcome(tool, arguments).await.result
+    }
+
+    /// The value that a script gets of a call; the error is the text.
+    pub(crate) async fn script(&self, tool: &str, arguments: Value) -> Result<Value, String> {
+        let request = CallRequest::new("1", tool, arguments).origin(Origin::Nested);
+        let call = self.pipeline.call(request);
+        let result = tokio::time::timeout(PATIENCE, call).await.unwrap().result;
+        let text = result.joined_text();
+        if result.is_error {
+            Err(text)
+        } else {
+            Ok(result.structured.unwrap_or(Value::String(text)))
+        }
     }
 
     /// The text of a call that must succeed.

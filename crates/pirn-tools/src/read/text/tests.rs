@@ -1,26 +1,7 @@
-use std::io::Read;
-
 use proptest::prelude::*;
 
-use super::{Error, Range, read_range};
+use super::{Error, Limits, Range, Scan};
 use crate::limits::{BYTES_MAX, LINES_MAX};
-
-/// Gives its bytes in pieces of these lengths, over and over.
-struct Pieces<'a> {
-    bytes: &'a [u8],
-    lengths: std::iter::Cycle<std::slice::Iter<'a, usize>>,
-}
-
-impl Read for Pieces<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-        let length = self.lengths.next().copied().unwrap_or(1).min(buffer.len());
-        (&self.bytes[..length.min(self.bytes.len())])
-            .read(buffer)
-            .inspect(|count| {
-                self.bytes = &self.bytes[*count..];
-            })
-    }
-}
 
 /// The same answer with the whole text at hand; without the advice in an overlong first line's notice.
 fn simple(text: &str, offset: i64, limit: Option<i64>) -> Result<String, u64> {
@@ -70,6 +51,18 @@ fn simple(text: &str, offset: i64, limit: Option<i64>) -> Result<String, u64> {
     ))
 }
 
+/// Feeds bytes in pieces of these lengths, over and over.
+fn feed(scan: &mut Scan, mut bytes: &[u8], lengths: &[usize]) {
+    for length in lengths.iter().cycle() {
+        if bytes.is_empty() {
+            return;
+        }
+        let (piece, rest) = bytes.split_at((*length).min(bytes.len()));
+        scan.feed(piece);
+        bytes = rest;
+    }
+}
+
 /// Texts of lines that are mostly short, sometimes over the limit, with or without a last line feed.
 fn texts() -> impl Strategy<Value = String> {
     let length = prop_oneof![6 => 0..30_usize, 2 => 4_000..12_000_usize, 1 => 51_195..51_205_usize];
@@ -95,13 +88,52 @@ proptest! {
         limit in prop::option::of(prop_oneof![-1..50_i64, 1_900..2_100_i64]),
         lengths in prop::collection::vec(prop_oneof![1..50_usize, 1_000..70_000_usize], 1..5),
     ) {
-        let mut reader = Pieces { bytes: text.as_bytes(), lengths: lengths.iter().cycle() };
-        let found = match read_range(&mut reader, "f", Range::new(Some(offset), limit)) {
+        let range = Range::new(Some(offset), limit);
+        let mut scan = Scan::new(range, Limits::MODEL);
+        feed(&mut scan, text.as_bytes(), &lengths);
+        let found = match scan.into_shown("f") {
             Ok(found) if found.starts_with("[Line ") => Ok("too long".to_owned()),
             Ok(found) => Ok(found),
             Err(Error::Offset { lines, .. }) => Err(lines),
-            Err(Error::Io(error)) => panic!("{error}"),
+            Err(error) => panic!("{error:?}"),
         };
         prop_assert_eq!(found, simple(&text, offset, limit));
+
+        let mut scan = Scan::new(range, Limits { lines: u64::MAX, bytes: usize::MAX });
+        feed(&mut scan, text.as_bytes(), &lengths);
+        let first = usize::try_from(offset.max(1) - 1).unwrap();
+        let wanted = limit.map_or(usize::MAX, |limit| usize::try_from(limit.max(1)).unwrap());
+        let exact: String = text.split_inclusive('\n').skip(first).take(wanted).collect();
+        match scan.into_exact() {
+            Ok(found) => prop_assert_eq!(found, exact),
+            Err(error) => {
+                let is_beyond = matches!(error, Error::Offset { .. });
+                prop_assert!(is_beyond && exact.is_empty());
+            }
+        }
+    }
+}
+
+#[test]
+fn a_hole_counts_like_its_bytes() {
+    for (offset, limit) in [(1, None), (2, Some(1)), (3, None), (3, Some(1)), (4, None)] {
+        let range = Range::new(Some(offset), limit);
+        for hole in [0, 1, 50_000, 60_000, 5_000_000] {
+            let mut skipped = Scan::new(range, Limits::MODEL);
+            let mut read = Scan::new(range, Limits::MODEL);
+            for scan in [&mut skipped, &mut read] {
+                scan.feed(b"one\ntwo\nthr");
+            }
+            skipped.feed_hole(hole);
+            read.feed(&vec![0; usize::try_from(hole).unwrap()]);
+            for scan in [&mut skipped, &mut read] {
+                scan.feed(b"ee\nfour\n");
+            }
+            assert_eq!(
+                skipped.into_shown("f"),
+                read.into_shown("f"),
+                "{offset} {limit:?} {hole}"
+            );
+        }
     }
 }
