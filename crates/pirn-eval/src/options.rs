@@ -70,8 +70,8 @@ pub struct KernelOptions {
     /// Where programs run, and how workers are confined. [`Profile::Off`](pirn_sandbox::Profile::Off) counts as
     /// [`Profile::WorkspaceWrite`](pirn_sandbox::Profile::WorkspaceWrite): workers are always confined.
     pub confinement: PolicySpec,
-    /// Who is asked about hosts that no rule of an allow-list decides; without, they are refused. The time-out of
-    /// the eval goes on meanwhile, and with the eval its questions end.
+    /// Who is asked about hosts that no rule of an allow-list decides; without, they are refused. The eval is
+    /// frozen meanwhile and its time stands still; with the eval its questions end.
     pub network_asker: Option<Arc<dyn NetworkAsker>>,
     /// How Python programs follow each other.
     pub python_engine: PythonEngine,

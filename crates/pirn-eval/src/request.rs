@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use pirn_tool::Effects;
+use pirn_tool::{Effects, WaitClock};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
@@ -103,8 +103,12 @@ pub struct EvalRequest {
     pub language: Language,
     /// Its source as the model wrote it; the kernel takes common indentation away and checks the size.
     pub code: String,
-    /// How long it may run, from the start of its worker; waiting for confirmation and for the queue is free.
+    /// How long it may run, from the start of its worker; waiting for confirmation and for the queue is free, and time passes
+    /// only while [`Self::clock`] runs.
     pub timeout: Duration,
+    /// The clock of the call that the program belongs to. While it stands still, since all open calls of the program ask a person,
+    /// its processes are frozen.
+    pub clock: WaitClock,
     /// The state branch, such as a session's: state is kept for each. See [`crate::StateStore`].
     pub branch: String,
     /// What it may call; only these are shown to it.

@@ -168,6 +168,7 @@ impl EvalTool {
             language,
             code,
             timeout: self.timeout(timeout),
+            clock: context.clock().clone(),
             branch,
             capabilities: catalog.capabilities(),
             caller: Arc::new(PipelineCaller {

@@ -11,7 +11,7 @@ use pirn_eval::{
     EvalRequest, Kernel, KernelOptions, Language, MemoryStateStore,
 };
 use pirn_sandbox::{NetworkMode, PolicySpec};
-use pirn_tool::Effects;
+use pirn_tool::{Effects, WaitClock};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -204,6 +204,7 @@ fn request(language: Language, code: &str, timeout: Duration) -> EvalRequest {
         language,
         code: code.to_owned(),
         timeout,
+        clock: WaitClock::default(),
         branch: "bench".to_owned(),
         capabilities: vec![Capability {
             name: "nothing".to_owned(),

@@ -6,11 +6,14 @@ use futures_util::StreamExt as _;
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
 use pirn_sandbox::{NetworkAnswer, NetworkAsker};
+use pirn_tool::WaitClock;
 
 /// The questions of one eval that have no answer yet. Dropping it withdraws them. As many wait at most as the broker's proxy has
 /// connections.
 pub(super) struct Questions {
     asker: Option<Arc<dyn NetworkAsker>>,
+    /// Stands still while one is open.
+    clock: WaitClock,
     open: FuturesUnordered<BoxFuture<'static, Answer>>,
 }
 
@@ -18,9 +21,10 @@ pub(super) struct Questions {
 pub(super) type Answer = (u64, NetworkAnswer);
 
 impl Questions {
-    pub(super) fn new(asker: Option<Arc<dyn NetworkAsker>>) -> Self {
+    pub(super) fn new(asker: Option<Arc<dyn NetworkAsker>>, clock: WaitClock) -> Self {
         Self {
             asker,
+            clock,
             open: FuturesUnordered::new(),
         }
     }
@@ -28,7 +32,9 @@ impl Questions {
     /// Asks whether the program may reach a host.
     pub(super) fn ask(&mut self, number: u64, host: String, port: u16) {
         let asker = self.asker.clone();
+        let asking = self.clock.asking();
         self.open.push(Box::pin(async move {
+            let _asking = asking;
             let answer = match asker {
                 Some(asker) => asker.ask(&host, port).await,
                 None => NetworkAnswer::Unanswered,

@@ -269,7 +269,10 @@ impl Worker {
             timeout: self.options.timeout(job.request.timeout),
             state,
         };
-        let questions = Questions::new(self.options.network_asker.clone());
+        let questions = Questions::new(
+            self.options.network_asker.clone(),
+            job.request.clock.clone(),
+        );
         let (transcript, calls, end, lost) = run(connection, job, setup, questions).await;
         let sandbox = connection.sandbox.clone();
         let broker_end = self.after_run(&end).await;

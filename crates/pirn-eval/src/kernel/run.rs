@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use pirn_sandbox::ChildOutput;
+use pirn_tool::{Deadline, WaitClock};
 use serde_json::value::RawValue;
 use tokio::time::{Instant, sleep_until};
 
@@ -70,8 +71,10 @@ struct Run<'a> {
     transcript: Transcript,
     calls: Calls,
     questions: Questions,
-    /// When the program has to be done.
-    deadline: Option<Instant>,
+    /// How long the program may go on; set when it starts.
+    deadline: Option<Deadline>,
+    /// Whether the broker was told to freeze it.
+    is_frozen: bool,
     guard: Guard,
     end: Option<End>,
     lost: Vec<LostNamespace>,
@@ -117,12 +120,13 @@ pub(super) async fn run(
             return (run.transcript, run.calls, end, run.lost);
         }
         let may_stop = run.transcript.forced.is_none();
-        let deadline = run.deadline.filter(|_| may_stop);
+        let was_still = run.is_frozen;
+        let is_timed = may_stop && run.deadline.is_some();
         let guard = run.guard.at();
         tokio::select! {
             // In this order, so that no flood of frames puts off the end.
             biased;
-            () = sleep_until_some(deadline), if deadline.is_some() => run.on_deadline(outgoing),
+            () = over(run.deadline.as_ref()), if is_timed => run.on_deadline(outgoing),
             () = sleep_until_some(guard), if guard.is_some() => run.on_guard(outgoing),
             () = job.ticket.handle().invalidated.cancelled(), if may_stop => {
                 run.on_invalidated(outgoing);
@@ -141,6 +145,8 @@ pub(super) async fn run(
             Some((number, answer)) = run.questions.next(), if run.questions.are_open() => {
                 outgoing.order(&Order::AnswerHost { number, answer });
             }
+            // After calls and questions, so that what is answered at once freezes nothing.
+            () = turned(&job.request.clock, was_still), if is_timed => run.on_clock(outgoing),
             filled = reader.fill() => {
                 if filled.is_err() {
                     run.end = Some(End::BrokerGone);
@@ -148,6 +154,22 @@ pub(super) async fn run(
                 run.on_lines(reader, outgoing);
             }
         }
+    }
+}
+
+/// Waits until the clock stops, or runs again where it stood still.
+async fn turned(clock: &WaitClock, was_still: bool) {
+    if was_still {
+        clock.running().await;
+    } else {
+        clock.still().await;
+    }
+}
+
+async fn over(deadline: Option<&Deadline>) {
+    match deadline {
+        Some(deadline) => deadline.over().await,
+        None => std::future::pending().await,
     }
 }
 
@@ -175,6 +197,7 @@ impl<'a> Run<'a> {
             job,
             setup,
             deadline: None,
+            is_frozen: false,
             guard: Guard::broker_within(WORKER_START),
             end: None,
             lost: Vec::new(),
@@ -238,6 +261,8 @@ impl<'a> Run<'a> {
         });
         self.calls.cancel();
         self.questions.close();
+        // Whoever is frozen could not finish.
+        self.set_frozen(false, outgoing);
         let may_finish = self.transcript.protocol.result().is_some() && how == StopHow::Interrupt;
         if may_finish && self.setup.engine == EngineName::Persistent {
             // The program is over, so there is nothing to interrupt.
@@ -258,6 +283,23 @@ impl<'a> Run<'a> {
         self.guard = Guard::broker_within(match self.setup.engine {
             EngineName::Fresh => 2 * FRESH_GRACE,
             EngineName::Persistent => LIVE_INTERRUPT_GRACE + LIVE_TERMINATE_GRACE,
+        });
+    }
+
+    fn on_clock(&mut self, outgoing: &mut Outgoing) {
+        self.set_frozen(self.job.request.clock.is_still(), outgoing);
+    }
+
+    fn set_frozen(&mut self, is_frozen: bool, outgoing: &mut Outgoing) {
+        if self.is_frozen == is_frozen {
+            return;
+        }
+        self.is_frozen = is_frozen;
+        let id = self.setup.id.to_owned();
+        outgoing.order(&if is_frozen {
+            Order::Freeze { id }
+        } else {
+            Order::Thaw { id }
         });
     }
 
@@ -346,7 +388,7 @@ impl<'a> Run<'a> {
                 self.transcript.interpreter = interpreter;
                 self.transcript.is_reused = is_reused;
                 self.transcript.started = Some(now);
-                self.deadline = Some(now + self.setup.timeout);
+                self.deadline = Some(self.job.request.clock.deadline(self.setup.timeout));
                 if self.transcript.forced.is_none() {
                     self.guard = Guard::Nothing;
                 }

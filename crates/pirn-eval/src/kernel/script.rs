@@ -8,10 +8,10 @@ use pirn_codemode::{
     Abort, CallEnd, Environment, HostCall, JsonText, Output, Progress, RunOptions, ScriptHost,
     ScriptLimits, Settlement, run_script, spread_global,
 };
-use pirn_tool::CallStatus;
+use pirn_tool::{CallStatus, Deadline};
 use serde_json::Value;
 use serde_json::value::RawValue;
-use tokio::time::{Instant, sleep_until, timeout};
+use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::effects::EffectNames;
@@ -208,12 +208,13 @@ pub(super) async fn run(
     let time = options.timeout(job.request.timeout);
     let cancel = CancellationToken::new();
     let started = Instant::now();
+    let deadline = job.request.clock.deadline(time);
     host.update(|| EvalUpdate::Started);
     let run_options = run_options(&host, &cancel, time);
     let mut running = Box::pin(run_script(&engine, &script, &environment, run_options));
     let (result, forced) = tokio::select! {
         result = &mut running => (Some(result), None),
-        forced = stopped(job, started + time, time) => {
+        forced = stopped(job, &deadline) => {
             cancel.cancel();
             let result = timeout(SCRIPT_GRACE + CALL_GRACE, running).await;
             (result.ok(), Some(forced))
@@ -265,11 +266,11 @@ fn run_options(host: &Arc<Host>, cancel: &CancellationToken, time: Duration) -> 
 }
 
 /// Waits for what stops an eval.
-async fn stopped(job: &Job, deadline: Instant, time: Duration) -> EvalFailure {
+async fn stopped(job: &Job, deadline: &Deadline) -> EvalFailure {
     tokio::select! {
-        () = sleep_until(deadline) => failure(
+        () = deadline.over() => failure(
             EvalFailureKind::Timeout,
-            format!("It timed out after {} s.", time.as_secs_f64()),
+            format!("It timed out after {} s.", deadline.limit().as_secs_f64()),
         ),
         () = job.request.cancel.cancelled() => {
             failure(EvalFailureKind::Aborted, "It was aborted.".to_owned())

@@ -9,6 +9,7 @@
 )]
 
 mod calls;
+mod clock;
 mod engine;
 mod faults;
 mod host;
@@ -37,6 +38,7 @@ fn main() -> ExitCode {
             let mut trials: Vec<Trial> = Vec::new();
             for (module, tests) in [
                 ("calls", calls::TESTS),
+                ("clock", clock::TESTS),
                 ("engine", engine::TESTS),
                 ("faults", faults::TESTS),
                 ("kills", kills::TESTS),

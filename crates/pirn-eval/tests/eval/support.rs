@@ -11,7 +11,7 @@ use pirn_eval::{
     Kernel, KernelOptions, Language, MemoryStateStore, StateStore,
 };
 use pirn_sandbox::{Level, LevelChoice, NetworkMode, PolicySpec};
-use pirn_tool::Effects;
+use pirn_tool::{Effects, WaitClock};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -140,6 +140,7 @@ pub(crate) fn request(code: &str) -> EvalRequest {
         language: Language::Python,
         code: code.to_owned(),
         timeout: PATIENCE,
+        clock: WaitClock::default(),
         branch: "main".to_owned(),
         capabilities: capabilities(),
         caller: Arc::new(Tools::default()),
