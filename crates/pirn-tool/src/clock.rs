@@ -74,7 +74,7 @@ impl WaitClock {
     /// Says that the call itself waits for a person, until the guard is dropped. For questions that are not about a call, such as
     /// one of a server that the call talks to.
     pub fn asking(&self) -> AskingGuard {
-        self.node.change(|state| state.own += 1);
+        self.node.change(&mut |state| state.own += 1);
         AskingGuard {
             clock: self.clone(),
         }
@@ -123,7 +123,7 @@ impl WaitClock {
 
     /// Opens the clock of a call made inside this one.
     pub(crate) fn open(&self) -> OpenCall {
-        self.node.change(|state| state.open += 1);
+        self.node.change(&mut |state| state.open += 1);
         OpenCall {
             clock: Self {
                 node: Arc::new(Node {
@@ -165,7 +165,7 @@ impl Drop for AskingGuard {
     fn drop(&mut self) {
         self.clock
             .node
-            .change(|state| state.own = state.own.saturating_sub(1));
+            .change(&mut |state| state.own = state.own.saturating_sub(1));
     }
 }
 
@@ -299,12 +299,12 @@ impl Node {
     }
 
     fn set_place(&self, place: Place) {
-        self.change(|state| state.place = place);
+        self.change(&mut |state| state.place = place);
     }
 
     /// Changes the state, and what follows from it here and above. The lock is held meanwhile, so that changes arrive above in
     /// the order in which they were made; locks are taken from below to above only.
-    fn change(&self, change: impl FnOnce(&mut State)) {
+    fn change(&self, change: &mut dyn FnMut(&mut State)) {
         let mut state = self.state();
         let before = state.counts();
         change(&mut state);
@@ -324,7 +324,7 @@ impl Node {
         if before != after
             && let Some(parent) = &self.parent
         {
-            parent.change(|parent| {
+            parent.change(&mut |parent| {
                 adjust(&mut parent.open, before.0, after.0);
                 adjust(&mut parent.asking, before.1, after.1);
             });
