@@ -1,10 +1,10 @@
 //! What a server's process writes to standard error: the end of it in memory, more of it in a file.
 
 use std::collections::VecDeque;
-use std::fs::{File, OpenOptions};
-use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
+
+use pirn_file::RotatingLog;
 
 /// What is kept in memory; a stack trace of any language fits.
 const KEPT_BYTES_MAX: usize = 64 * 1024;
@@ -22,20 +22,8 @@ pub(super) struct StandardError {
 #[derive(Debug)]
 struct State {
     kept: VecDeque<u8>,
-    log: Log,
-}
-
-#[derive(Debug)]
-enum Log {
-    /// Nothing was written yet.
-    Closed(PathBuf),
-    Open {
-        path: PathBuf,
-        file: File,
-        bytes: u64,
-    },
-    /// No file is wanted, or it could not be written; the server is not to suffer from that.
-    Off,
+    /// `None` where no file is wanted, or it could not be written: the server is not to suffer from that.
+    log: Option<RotatingLog>,
 }
 
 impl StandardError {
@@ -44,7 +32,7 @@ impl StandardError {
         Self {
             state: Mutex::new(State {
                 kept: VecDeque::new(),
-                log: file.map_or(Log::Off, Log::Closed),
+                log: file.map(|path| RotatingLog::new(path, FILE_BYTES_MAX)),
             }),
         }
     }
@@ -53,7 +41,11 @@ impl StandardError {
     pub(super) fn push(&self, line: &str) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.keep(line);
-        state.log.write(line);
+        if let Some(log) = &mut state.log
+            && log.append(format!("{line}\n").as_bytes()).is_err()
+        {
+            state.log = None;
+        }
     }
 
     /// The last characters, from the beginning of a line where one begins among them.
@@ -81,47 +73,4 @@ impl State {
         let excess = self.kept.len().saturating_sub(KEPT_BYTES_MAX);
         self.kept.drain(..excess);
     }
-}
-
-impl Log {
-    fn write(&mut self, line: &str) {
-        let written = match std::mem::replace(self, Self::Off) {
-            Self::Off => return,
-            Self::Closed(path) => open(&path).map(|(file, bytes)| (path, file, bytes)),
-            Self::Open { path, file, bytes } => Ok((path, file, bytes)),
-        }
-        .and_then(|(path, mut file, mut bytes)| {
-            if bytes >= FILE_BYTES_MAX {
-                std::fs::rename(&path, rotated(&path))?;
-                (file, bytes) = open(&path)?;
-            }
-            let text = format!("{line}\n");
-            file.write_all(text.as_bytes())?;
-            bytes += text.len() as u64;
-            Ok(Self::Open { path, file, bytes })
-        });
-        if let Ok(open) = written {
-            *self = open;
-        }
-    }
-}
-
-fn open(path: &Path) -> std::io::Result<(File, u64)> {
-    if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder)?;
-    }
-    let mut options = OpenOptions::new();
-    options.create(true).append(true);
-    // Servers print their environment when they fail.
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let file = options.open(path)?;
-    let bytes = file.metadata()?.len();
-    Ok((file, bytes))
-}
-
-fn rotated(path: &Path) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".1");
-    PathBuf::from(name)
 }

@@ -3,10 +3,10 @@
 mod lines;
 mod secrets;
 
-use std::fs::{File, OpenOptions};
-use std::io::{self, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
+
+use pirn_file::RotatingLog;
 
 use lines::Line;
 
@@ -23,23 +23,8 @@ const MESSAGE_BYTES_MAX: usize = 64 << 10;
 /// because of its trace.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Trace {
-    shared: Option<Arc<Shared>>,
-}
-
-#[derive(Debug)]
-struct Shared {
-    path: PathBuf,
-    state: Mutex<State>,
-}
-
-#[derive(Debug)]
-enum State {
-    /// Nothing was written yet.
-    New,
-    /// The open file.
-    Open(File),
-    /// It cannot be written.
-    Failed,
+    /// `None` inside once the file could not be written.
+    log: Option<Arc<Mutex<Option<RotatingLog>>>>,
 }
 
 impl Trace {
@@ -51,16 +36,16 @@ impl Trace {
     /// A trace into `file`, which is created with its folder when the first line is written.
     pub(crate) fn to_file(file: PathBuf) -> Self {
         Self {
-            shared: Some(Arc::new(Shared {
-                path: file,
-                state: Mutex::new(State::New),
-            })),
+            log: Some(Arc::new(Mutex::new(Some(RotatingLog::new(
+                file,
+                FILE_BYTES_MAX,
+            ))))),
         }
     }
 
     /// Whether anything is written down; what is only for the trace need not be made where it is not.
     pub(crate) fn is_on(&self) -> bool {
-        self.shared.is_some()
+        self.log.is_some()
     }
 
     /// A message to the server.
@@ -79,77 +64,15 @@ impl Trace {
     }
 
     fn write(&self, direction: TraceDirection, text: &[u8], repaired: &[String]) {
-        let Some(shared) = &self.shared else {
+        let Some(log) = &self.log else {
             return;
         };
         let line = Line::new(direction, text, repaired, MESSAGE_BYTES_MAX).to_json();
-        let mut state = shared.state.lock().unwrap_or_else(PoisonError::into_inner);
-        if state.append(&shared.path, &line).is_err() {
-            *state = State::Failed;
+        let mut log = log.lock().unwrap_or_else(PoisonError::into_inner);
+        if log.as_mut().is_some_and(|log| log.append(&line).is_err()) {
+            *log = None;
         }
     }
-}
-
-impl State {
-    fn append(&mut self, path: &Path, line: &[u8]) -> io::Result<()> {
-        if let Self::Open(file) = self
-            // Asked each time, because other processes may write to the file as well.
-            && file.metadata()?.len() >= FILE_BYTES_MAX
-        {
-            // One of them may have moved it away already; then this one goes on in the new one.
-            if is_same_file(file, path) {
-                std::fs::rename(path, moved_away(path))?;
-            }
-            *self = Self::New;
-        }
-        if matches!(self, Self::New) {
-            *self = Self::Open(open(path)?);
-        }
-        if let Self::Open(file) = self {
-            file.write_all(line)?;
-        }
-        Ok(())
-    }
-}
-
-/// Where a full file goes.
-fn moved_away(path: &Path) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".1");
-    name.into()
-}
-
-/// Opens the file for its owner alone.
-fn open(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.append(true).create(true);
-    let mut folder = std::fs::DirBuilder::new();
-    folder.recursive(true);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
-        options.mode(0o600);
-        folder.mode(0o700);
-    }
-    if let Some(parent) = path.parent() {
-        folder.create(parent)?;
-    }
-    options.open(path)
-}
-
-#[cfg(unix)]
-fn is_same_file(file: &File, path: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt as _;
-    match (file.metadata(), path.metadata()) {
-        (Ok(open), Ok(named)) => open.ino() == named.ino() && open.dev() == named.dev(),
-        (Ok(_) | Err(_), _) => false,
-    }
-}
-
-/// Elsewhere an open file cannot be moved away by another process.
-#[cfg(not(unix))]
-fn is_same_file(_file: &File, path: &Path) -> bool {
-    path.exists()
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use std::io::{self, BufRead as _, BufReader};
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use pirn_file::RotatingLog;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -54,7 +55,7 @@ pub struct TraceLine {
 /// When `path` cannot be opened.
 pub fn read_trace(path: &Path) -> io::Result<impl Iterator<Item = TraceLine> + use<>> {
     let present = File::open(path)?;
-    let before = File::open(super::moved_away(path)).ok();
+    let before = File::open(RotatingLog::rotated(path)).ok();
     let files = before.into_iter().chain([present]);
     Ok(files.flat_map(|file| {
         BufReader::new(file)
