@@ -3,6 +3,10 @@
 //! Kept small on purpose: it depends on no crate of the workspace, so it builds in seconds. A task
 //! that needs Pirn itself lives in a crate of its own and is only started from here.
 
+#![allow(
+    clippy::disallowed_methods,
+    reason = "a tool of development, which nothing is built on"
+)]
 #![expect(
     clippy::print_stdout,
     clippy::print_stderr,

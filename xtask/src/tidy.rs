@@ -63,7 +63,7 @@ const RULES: &[(&str, Rule)] = &[
     ("binary files", files::binaries),
     ("module files", files::modules),
     ("test code", sources::test_code),
-    ("library purity", sources::library_purity),
+    ("unsafe code", sources::unsafe_code),
     ("assembly", assembly::assembly),
     ("forbidden text", sources::forbidden_text),
     ("architecture", documents::architecture),

@@ -3,6 +3,11 @@
 //! Every figure in the documentation comes from here. Where `PIRN_PEERS` names a `node_modules` folder with
 //! `@earendil-works/pi-codemode`, the same work is done there in the same run.
 
+#![allow(
+    clippy::disallowed_methods,
+    reason = "a tool of development, which nothing is built on"
+)]
+
 mod engine;
 mod interrupt;
 mod mcp;

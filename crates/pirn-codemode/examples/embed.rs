@@ -1,5 +1,9 @@
 //! A program that lets scripts call its functions. Explained in `docs/embedding.md`.
 
+#![allow(
+    clippy::disallowed_methods,
+    reason = "an example is a program of its own"
+)]
 #![expect(clippy::print_stdout, reason = "an example shows what it does")]
 
 use std::error::Error;

@@ -9,6 +9,14 @@
 //! caller is here, too: [`EvalTool`], the tool `eval` of models. It passes every program through [`Gates`], shows it the tools of
 //! a pipeline whose effects are admitted, and makes a result of the outcome. [`eval_adapters`] are tools that only programs see.
 
+#![cfg_attr(
+    test,
+    allow(
+        clippy::disallowed_methods,
+        reason = "tests prepare and inspect what they test"
+    )
+)]
+
 mod adapters;
 pub mod broker;
 mod capture;

@@ -19,6 +19,11 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 
+#![allow(
+    clippy::disallowed_methods,
+    reason = "this is the crate that writes files"
+)]
+
 mod draft;
 mod lock;
 mod new;

@@ -4,6 +4,11 @@
 //! ```text
 //! conformance client --command "target/debug/examples/conformance-client" --requirements 2026-07-28
 //! ```
+
+#![allow(
+    clippy::disallowed_methods,
+    reason = "an example is a program of its own"
+)]
 #![expect(
     clippy::print_stderr,
     reason = "a program of its own, whose reader is the suite"

@@ -4,6 +4,14 @@
 //! servers get wrong and answers in their place what they never answer, so that no call waits for ever and no bad tool costs
 //! the others. This crate never prints and never reads the process environment or the home folder: all of that is passed in.
 
+#![cfg_attr(
+    test,
+    allow(
+        clippy::disallowed_methods,
+        reason = "tests prepare and inspect what they test"
+    )
+)]
+
 mod authorization;
 mod config;
 mod connection;

@@ -1,5 +1,9 @@
 //! All of Pirn in a program of one's own: its tools, confined, and one more. Explained in `docs/embedding.md`.
 
+#![allow(
+    clippy::disallowed_methods,
+    reason = "tests prepare and inspect what they test"
+)]
 #![expect(clippy::print_stdout, reason = "an example shows what it does")]
 
 // [runtime]

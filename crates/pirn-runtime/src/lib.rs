@@ -8,6 +8,14 @@
 //! This crate does not print, exit, or read the environment or the home folder: a [`HostEnv`] says all of it. It does not ask
 //! anybody, either; that is the embedding program's.
 
+#![cfg_attr(
+    test,
+    allow(
+        clippy::disallowed_methods,
+        reason = "tests prepare and inspect what they test"
+    )
+)]
+
 mod builder;
 mod client;
 mod confinement;

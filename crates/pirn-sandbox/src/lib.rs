@@ -30,6 +30,11 @@
 //! # #[cfg(not(unix))] fn main() {}
 //! ```
 
+#![allow(
+    clippy::disallowed_methods,
+    reason = "this is the crate that starts processes, and it makes the files and folders that confine them"
+)]
+
 #[cfg(target_os = "linux")]
 mod cgroup;
 mod child;

@@ -18,6 +18,14 @@
 //! assert_eq!(loaded.settings, Settings::default());
 //! ```
 
+#![cfg_attr(
+    test,
+    allow(
+        clippy::disallowed_methods,
+        reason = "tests prepare and inspect what they test"
+    )
+)]
+
 mod document;
 mod host_env;
 mod project;

@@ -9,6 +9,14 @@
 //! assert_eq!(on_one_line("a\u{1b}[2Jb\n"), "a\\u{1b}[2Jb\\n");
 //! ```
 
+#![cfg_attr(
+    test,
+    allow(
+        clippy::disallowed_methods,
+        reason = "tests prepare and inspect what they test"
+    )
+)]
+
 mod pager;
 mod table;
 mod tty;

@@ -28,6 +28,10 @@ pub struct Tty(std::fs::File);
 #[cfg(unix)]
 impl Tty {
     /// Opens it, if the process has one.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a terminal is not a file that could be replaced"
+    )]
     pub fn open() -> io::Result<Self> {
         std::fs::OpenOptions::new()
             .read(true)

@@ -5,6 +5,8 @@
 //! byte: no HTTP or protocol library stands between a test and what goes over the wire. This is no server for anything but
 //! tests, and nothing of it is ever published.
 
+#![allow(clippy::disallowed_methods, reason = "only tests use it")]
+
 mod channel;
 mod http;
 mod log;

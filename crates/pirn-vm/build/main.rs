@@ -1,6 +1,10 @@
 //! Makes what the crate embeds: the guest as WebAssembly, its memory image with the prelude evaluated, and ahead-of-time
 //! code for the target and a baseline CPU.
 
+#![allow(
+    clippy::disallowed_methods,
+    reason = "a build script is a program of its own"
+)]
 #![expect(
     clippy::print_stdout,
     clippy::print_stderr,

@@ -39,6 +39,14 @@
 //! # Ok::<(), pirn_vm::Error>(())
 //! ```
 
+#![cfg_attr(
+    test,
+    allow(
+        clippy::disallowed_methods,
+        reason = "tests prepare and inspect what they test"
+    )
+)]
+
 mod engine;
 mod engine_config;
 mod error;

@@ -52,6 +52,10 @@ pub(crate) struct Invocation {
 
 impl Invocation {
     /// Reads the process's environment, folders and streams.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "here the binary reads what the libraries are given"
+    )]
     pub(crate) fn read() -> Result<Self, Failure> {
         let cwd = std::env::current_dir()
             .context("the current folder cannot be read; it may have been deleted")?;

@@ -3,6 +3,14 @@
 //! The one place that reads the process environment, prints and exits: it puts the libraries together and passes everything
 //! in. [`arguments`] says what can be typed, [`failure`] is how every error looks, and the other modules are one command each.
 
+#![cfg_attr(
+    test,
+    allow(
+        clippy::disallowed_methods,
+        reason = "tests prepare and inspect what they test"
+    )
+)]
+
 mod arguments;
 mod confinement;
 mod consent;
@@ -30,6 +38,10 @@ use arguments::{Command, CommandLine, CompletionsArguments};
 use failure::{Exit, Failure};
 use invocation::Invocation;
 
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the binary reads its own arguments"
+)]
 fn main() -> std::process::ExitCode {
     // Before anything else is read: this is not the process that the user started.
     if std::env::args_os()

@@ -60,6 +60,10 @@ pub(crate) const ALL: [Variable; 6] = [
 
 impl Variable {
     /// The value; an empty one counts as none.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "here the binary reads its variables"
+    )]
     pub(crate) fn read(self) -> Option<OsString> {
         std::env::var_os(self.name).filter(|value| !value.is_empty())
     }

@@ -42,46 +42,11 @@ pub(super) fn lines(file: &File) -> impl Iterator<Item = Line<'_>> {
     })
 }
 
-/// What a line of non-test code may hold only in some crates.
-struct Restriction {
-    /// Any of these texts.
-    needles: &'static [&'static str],
-    /// Crates that may, besides the binaries.
-    crates: &'static [&'static str],
-    advice: &'static str,
-}
+/// Crates that may allow unsafe code, besides the tools of development.
+const CRATES_WITH_UNSAFE: &[&str] = &["pirn-bench", "pirn-sandbox", "pirn-vm"];
 
-/// Crates that end in a program: they read the environment and pass it on.
-const BINARIES: &[&str] = &["pirn", "pirn-bench", "pirn-testkit"];
-
-const RESTRICTIONS: &[Restriction] = &[
-    Restriction {
-        needles: &[
-            "env::var(",
-            "env::var_os(",
-            "env::vars",
-            "env::args",
-            "env::home_dir",
-            "env::current_dir",
-            "process::exit",
-        ],
-        crates: &[],
-        advice: "a library takes this from its caller",
-    },
-    Restriction {
-        needles: &["process::Command"],
-        crates: &["pirn-sandbox"],
-        advice: "only pirn-sandbox starts processes",
-    },
-    Restriction {
-        needles: &["(unsafe_code", "(clippy::undocumented_unsafe_blocks"],
-        crates: &["pirn-sandbox", "pirn-vm"],
-        advice: "this crate has no unsafe code",
-    },
-];
-
-/// Reports library code that reaches around its caller.
-pub(super) fn library_purity(repository: &Repository) -> Vec<Finding> {
+/// Reports crates that allow what the workspace denies. What else only one crate does for all is in `clippy.toml`.
+pub(super) fn unsafe_code(repository: &Repository) -> Vec<Finding> {
     let mut findings = Vec::new();
     for file in &repository.files {
         let mut components = file.path.split('/');
@@ -90,17 +55,11 @@ pub(super) fn library_purity(repository: &Repository) -> Vec<Finding> {
         else {
             continue;
         };
-        if BINARIES.contains(&name) || !file.has_extension(&["rs"]) {
-            continue;
-        }
-        for restriction in RESTRICTIONS {
-            if restriction.crates.contains(&name) {
-                continue;
-            }
+        if !CRATES_WITH_UNSAFE.contains(&name) && file.has_extension(&["rs"]) {
             findings.extend(find(
                 file,
-                restriction.needles,
-                restriction.advice,
+                &["(unsafe_code", "(clippy::undocumented_unsafe_blocks"],
+                "this crate has no unsafe code",
                 |line| !line.is_test && line.is_code(),
             ));
         }

@@ -3,6 +3,10 @@
 //! `PIRN_CASES` names another folder of cases. An argument limits the run to cases whose `topic/name` contains it. A case that
 //! `tests/deviations.json` lists must differ from its recording, and says there why; every other case must agree.
 
+#![allow(
+    clippy::disallowed_methods,
+    reason = "tests prepare and inspect what they test"
+)]
 #![expect(
     clippy::panic,
     clippy::expect_used,

@@ -1,4 +1,9 @@
 //! The one integration binary of this crate. It is also the broker, and a host to be killed, when it is started as such.
+
+#![allow(
+    clippy::disallowed_methods,
+    reason = "tests prepare and inspect what they test"
+)]
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

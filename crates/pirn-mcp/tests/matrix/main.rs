@@ -3,6 +3,11 @@
 //! Whatever a server does, each call ends in an answer or in an error that says why, within its limit, and costs nobody
 //! another tool. The rows are data, see `rows`; the servers are scripts of `pirn-testkit`. Over pipes this very program is the
 //! server, started with `PIRN_FAKE_SERVER` naming the row.
+
+#![allow(
+    clippy::disallowed_methods,
+    reason = "tests prepare and inspect what they test"
+)]
 #![expect(
     clippy::expect_used,
     clippy::format_collect,

@@ -1,4 +1,9 @@
 //! Signing in against a scripted resource and authorization server on the loopback.
+
+#![allow(
+    clippy::disallowed_methods,
+    reason = "tests prepare and inspect what they test"
+)]
 #![expect(
     clippy::unwrap_used,
     clippy::string_slice,

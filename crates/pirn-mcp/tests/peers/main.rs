@@ -1,4 +1,9 @@
 //! The client against real servers: connect, list, call a tool, close, and nothing is left. `make peers` installs them.
+
+#![allow(
+    clippy::disallowed_methods,
+    reason = "tests prepare and inspect what they test"
+)]
 #![expect(
     clippy::expect_used,
     clippy::match_wild_err_arm,

@@ -3,6 +3,11 @@
 //! The rows are data, see `rows`. Every trial starts this program once more: with descriptors that are left open on purpose,
 //! and as the user in question. As an ordinary user the tests cannot become root, so the rows of root exist only for root.
 //! `--table` prints the rows for the documentation.
+
+#![allow(
+    clippy::disallowed_methods,
+    reason = "tests prepare and inspect what they test"
+)]
 #![cfg_attr(
     target_os = "linux",
     expect(

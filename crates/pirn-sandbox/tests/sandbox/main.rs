@@ -1,4 +1,9 @@
 //! Tests with real processes.
+
+#![allow(
+    clippy::disallowed_methods,
+    reason = "tests prepare and inspect what they test"
+)]
 #![allow(clippy::unwrap_used, clippy::format_collect, reason = "tests")]
 
 #[cfg(target_os = "linux")]

@@ -1,5 +1,9 @@
 //! Tests of the crate through its public surface.
 
+#![allow(
+    clippy::disallowed_methods,
+    reason = "tests prepare and inspect what they test"
+)]
 #![expect(
     clippy::unwrap_used,
     clippy::panic,

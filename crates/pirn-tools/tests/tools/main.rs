@@ -1,4 +1,9 @@
 //! The tools as the pipeline calls them.
+
+#![allow(
+    clippy::disallowed_methods,
+    reason = "tests prepare and inspect what they test"
+)]
 #![cfg(unix)]
 #![allow(
     clippy::unwrap_used,

@@ -1,6 +1,10 @@
 //! Tests of the VM from outside.
 
 #![allow(
+    clippy::disallowed_methods,
+    reason = "tests prepare and inspect what they test"
+)]
+#![allow(
     clippy::expect_used,
     clippy::panic,
     reason = "in a test the panic is the report"

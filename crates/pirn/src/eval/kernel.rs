@@ -29,6 +29,10 @@ pub(crate) fn broker() -> ExitCode {
 }
 
 /// This program as a kernel's broker.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the binary is what starts itself as a broker"
+)]
 pub(super) fn broker_program() -> anyhow::Result<BrokerProgram> {
     Ok(BrokerProgram {
         program: std::env::current_exe().context("the path of this program cannot be found")?,

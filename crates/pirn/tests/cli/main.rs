@@ -1,4 +1,9 @@
 //! The built program, run as a user runs it.
+
+#![allow(
+    clippy::disallowed_methods,
+    reason = "tests prepare and inspect what they test"
+)]
 #![cfg(unix)]
 #![expect(
     clippy::unwrap_used,

@@ -1,4 +1,9 @@
 //! The built program with the real servers of the Model Context Protocol, which `make peers` installs.
+
+#![allow(
+    clippy::disallowed_methods,
+    reason = "tests prepare and inspect what they test"
+)]
 #![cfg(target_os = "linux")]
 #![expect(
     clippy::unwrap_used,
