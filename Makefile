@@ -11,6 +11,8 @@ TOOLCHAIN_DIR := target/toolchain
 # Real servers that tests talk to; may be shared between checkouts.
 PIRN_MCP_PEERS ?= target/peers
 export PIRN_MCP_PEERS := $(abspath $(PIRN_MCP_PEERS))
+# Node and a browser, where the machine has none.
+export PATH := $(PATH):$(PIRN_MCP_PEERS)/bin
 TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
 NEXTEST := $(shell $(CARGO) nextest --version >/dev/null 2>&1 && echo yes)
 
@@ -33,7 +35,7 @@ build: toolchain ## Build the release binary
 demo: build ## Build, then let a script report on this repository
 	$(TARGET_DIR)/release/pirn exec --quiet --yes=process examples/repository-report.ts
 
-test: toolchain peers ## Run all tests
+test: peers toolchain ## Run all tests
 ifeq ($(NEXTEST),yes)
 	$(CARGO) nextest run --workspace --locked
 else
@@ -45,7 +47,7 @@ conformance: peers ## Run the official MCP conformance suite against the client
 	$(CARGO) build --locked --workspace --example conformance-client
 	$(PYTHON) xtask/conformance.py $(PIRN_MCP_PEERS) $(TARGET_DIR)/debug/examples/conformance-client
 
-check: toolchain peers ## Run everything that a change must pass
+check: peers toolchain ## Run everything that a change must pass
 	@$(PYTHON) xtask/toolchain.py $(TOOLCHAIN_DIR) typos==$(TYPOS_VERSION)
 	$(CARGO) xtask check
 

@@ -13,6 +13,7 @@ import io
 import json
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -41,7 +42,7 @@ def main():
         name, separator, version = requirement.partition("==")
         if not separator:
             sys.exit(f"error: {requirement}: write NAME==VERSION")
-        if (folder / f"{name}-{version}.dist-info").is_dir():
+        if (folder / f"{distribution(name)}-{version}.dist-info").is_dir():
             continue
         print(f"installing {name} {version} into {folder}", flush=True)
         remove_other_versions(folder, name)
@@ -51,9 +52,14 @@ def main():
             install_wheel(folder, name, version)
 
 
+def distribution(name):
+    """A package's name as files carry it."""
+    return name.replace("-", "_")
+
+
 def remove_other_versions(folder, name):
     """An older version's files would stay beside the new ones."""
-    for info in folder.glob(f"{name}-*.dist-info"):
+    for info in folder.glob(f"{distribution(name)}-*.dist-info"):
         shutil.rmtree(info)
     shutil.rmtree(folder / name, ignore_errors=True)
 
@@ -88,8 +94,10 @@ def choose_wheel(name, version):
 
 
 def fits(tag):
-    """Whether a wheel's platform tag is this machine's. Our programs are linked statically, so the
-    C library named in the tag does not matter."""
+    """Whether a wheel's platform tag is this machine's."""
+    other = "musllinux" if platform.libc_ver()[0] == "glibc" else "manylinux"
+    if other in tag and {"musllinux", "manylinux"} - {other} - set(re.findall("[a-z]+linux", tag)):
+        return False
     system = {"linux": "linux", "darwin": "macosx", "win32": "win"}.get(sys.platform, sys.platform)
     machine = platform.machine().lower()
     words = MACHINES.get(machine, (machine,))

@@ -64,7 +64,7 @@ fn chromium() -> PathBuf {
         .map(|folder| folder.join("chromium"))
         .find(|program| program.is_file())
         .unwrap_or_else(|| {
-            panic!("chromium is missing: `apt-get install chromium` installs the browser that this test drives")
+            panic!("chromium is missing: `make peers` installs it into target/peers/bin, which belongs on the path")
         })
 }
 
