@@ -11,6 +11,7 @@ use crate::approval::Approved;
 use crate::clock::{Deadline, WaitClock};
 use crate::pipeline::{CallOutcome, Nesting, Pipeline};
 use crate::receipt::NestedCalls;
+use crate::run::{CallSettings, Run};
 
 /// Who made a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -76,8 +77,10 @@ pub struct CallContext {
 impl CallContext {
     /// A context outside any pipeline, for running a tool's handler by itself.
     pub fn detached(call_id: impl Into<String>) -> Self {
+        let call_id = call_id.into();
+        let run = Arc::new(Run::new(call_id.as_str()));
         Self {
-            call_id: call_id.into(),
+            call_id,
             parent_call_id: None,
             origin: Origin::User,
             cancel: CancellationToken::new(),
@@ -86,8 +89,15 @@ impl CallContext {
             approved: None,
             updates: None,
             pipeline: None,
-            nesting: Nesting::default(),
+            nesting: Nesting::root(run, WaitClock::default()),
         }
+    }
+
+    /// Sets the run that the call belongs to.
+    #[must_use]
+    pub fn with_run(mut self, run: Arc<Run>) -> Self {
+        self.nesting.run = run;
+        self
     }
 
     /// Sets the receiver of updates.
@@ -118,6 +128,16 @@ impl CallContext {
     /// that go on after the call has ended.
     pub fn nested_calls(&self) -> Option<NestedCalls> {
         self.nesting.receipts()
+    }
+
+    /// The run that the call belongs to.
+    pub fn run(&self) -> &Arc<Run> {
+        &self.nesting.run
+    }
+
+    /// What whoever started the outermost call changed for it and the calls made inside it.
+    pub fn settings(&self) -> Option<&CallSettings> {
+        self.nesting.settings.as_deref()
     }
 
     /// The clock of the call's waiting time. It stands still while every call that was made inside this one asks a person, or

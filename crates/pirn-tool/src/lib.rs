@@ -52,10 +52,12 @@ mod hook;
 mod identifier;
 mod loadout;
 mod naming;
+mod panic;
 mod pipeline;
 mod policy;
 mod receipt;
 mod registry;
+mod run;
 mod schema;
 mod search;
 mod tool;
@@ -71,13 +73,14 @@ pub use clock::{AskingGuard, Deadline, WaitClock};
 pub use content::{ContentBlock, ToolResult, Usage};
 pub use context::{CallContext, Origin, Update, UpdateSink};
 pub use dispatch::{CallDispatch, CallPanic, DispatchFull};
-pub use event::{CallEvent, EventSink};
+pub use event::{EventBus, EventCall, EventKind, EventSink, EventSubscription, RuntimeEvent};
 pub use hook::{BeforeVerdict, Hook, HookCall, ResultChange};
 pub use identifier::to_identifier;
-pub use loadout::{Loadout, LoadoutChanges, LoadoutHook};
+pub use loadout::{Declaration, Loadout, LoadoutChanges, LoadoutHook, PreparedLoadout};
 pub use naming::{mcp_namespace, mcp_tool_name, mcp_tool_names, tool_identifiers};
 pub use pipeline::{
-    CANCEL_GRACE_DEFAULT, CallOutcome, CallRequest, FailureKind, Pipeline, PipelineBuilder,
+    CANCEL_GRACE_DEFAULT, CallOutcome, CallRequest, CallStage, FailureKind, NestedOptions,
+    Pipeline, PipelineBuilder,
 };
 pub use policy::{
     Approver, Decision, Policy, PolicyInput, Rule, RulePolicy, Verdict, matches_pattern,
@@ -87,6 +90,7 @@ pub use receipt::{
     RECEIPT_ERROR_CHARS_MAX, RECEIPT_TOTAL_BYTES_MAX, Receipt,
 };
 pub use registry::Registry;
+pub use run::{CallSettings, ImageLimits, Run};
 pub use schema::{SchemaCheck, StandaloneSchema, closest, standalone_schema};
 pub use search::{Ranked, SearchDocument, rank, search_tools, tokenize};
 pub use tool::{

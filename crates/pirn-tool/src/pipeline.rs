@@ -1,45 +1,50 @@
 //! The steps that every call takes, whoever makes it.
 //!
-//! 1. **Start.** The call gets its id (`<parent>/<n>` when nested), a receipt when nested, and [`CallEvent::Started`].
+//! 1. **Start.** The call gets its id (`<parent>/<n>` when nested), a receipt when nested, and [`EventKind::Started`].
 //!    Arguments that are nested too deep to be handled safely end the call here.
 //! 2. **Look up.** The tool must exist and be exposed to this caller; a call that was cancelled before it began ends.
 //! 3. **Prepare.** The handler may rewrite arguments of older shapes.
 //! 4. **Validate** against the input schema, with lossless repairs.
 //! 5. **Before-hooks**, in order; each may change the arguments or block.
-//! 6. **Policy** allows, denies, or asks a person through the approver.
+//! 6. **Policy** allows, denies, or asks a person in the queue of approvals. While all calls that something waits for ask, its
+//!    clock stands still.
 //! 7. **Turn.** A sequential tool waits until no other sequential call runs. Calls made inside such a call queue among
 //!    themselves, so that no nesting can wait for itself.
 //! 8. **Run** with a cancellation token and a deadline. A call that is told to stop has a bounded time to confirm; after that it
 //!    is dropped and counts as unknown.
 //! 9. **After-hooks**, in order, whatever happened before: also for calls that were blocked, denied or not found.
-//! 10. **End.** The receipt is closed, usage is added up, [`CallEvent::Ended`] is sent: exactly once for every start, also when
+//! 10. **End.** The receipt is closed, usage is added up, [`EventKind::Ended`] is sent: exactly once for every start, also when
 //!     the caller drops the call midway.
 //!
-//! Every failure, a panic of a tool, hook, policy or approver included, is a result with the error flag.
+//! Every failure, a panic of a tool, hook or policy included, is a result with the error flag.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use serde_json::Value;
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
+use crate::approval::ApprovalQueue;
 use crate::clock::{OpenCall, WaitClock};
 use crate::content::Usage;
 use crate::context::{CallContext, Origin};
-use crate::event::{CallEvent, EventSink};
+use crate::event::{EventCall, EventKind, EventSink, RuntimeEvent};
 use crate::hook::Hook;
+use crate::panic::guarded;
 use crate::policy::{Approver, Policy, RulePolicy};
 use crate::receipt::{NestedCalls, ReceiptLog};
 use crate::registry::Registry;
+use crate::run::{CallSettings, Run};
 
 mod end;
 mod execute;
-mod panic;
+mod permit;
 mod request;
 mod steps;
 
-pub use request::{CallOutcome, CallRequest, FailureKind};
+pub use request::{CallOutcome, CallRequest, CallStage, FailureKind, NestedOptions};
 
 /// How long a cancelled call may take to confirm; after that it is dropped and counts as unknown.
 pub const CANCEL_GRACE_DEFAULT: Duration = Duration::from_secs(3);
@@ -70,6 +75,7 @@ struct Inner {
     registry: Registry,
     hooks: Vec<Arc<dyn Hook>>,
     policy: Arc<dyn Policy>,
+    approvals: Option<ApprovalQueue>,
     approver: Option<Arc<dyn Approver>>,
     events: Option<EventSink>,
     cancel_grace: Duration,
@@ -77,9 +83,20 @@ struct Inner {
 
 impl Inner {
     /// Sends an event, which is only made when somebody listens. A receiver that panics does not disturb the call.
-    fn emit(&self, event: impl FnOnce() -> CallEvent) {
+    fn emit(
+        &self,
+        run_id: &Arc<str>,
+        call: Option<&Arc<EventCall>>,
+        kind: impl FnOnce() -> EventKind,
+    ) {
         if let Some(events) = &self.events {
-            let _ignored = panic::guarded(|| events(event()));
+            let _ignored = guarded(|| {
+                events(RuntimeEvent {
+                    run_id: Arc::clone(run_id),
+                    call: call.cloned(),
+                    kind: kind(),
+                });
+            });
         }
     }
 }
@@ -121,10 +138,17 @@ impl PipelineBuilder {
         self
     }
 
-    /// Sets who is asked; without anyone a call that needs asking is denied.
+    /// Sets who is asked where there is no queue.
     #[must_use]
     pub fn approver(mut self, approver: Arc<dyn Approver>) -> Self {
         self.inner.approver = Some(approver);
+        self
+    }
+
+    /// Sets the queue in which people are asked; without one a call that needs asking is denied.
+    #[must_use]
+    pub fn approvals(mut self, queue: ApprovalQueue) -> Self {
+        self.inner.approvals = Some(queue);
         self
     }
 
@@ -167,9 +191,18 @@ impl CallFamily {
     }
 }
 
+/// How a call is followed from outside, besides its events.
+pub(super) struct Placement {
+    open: OpenCall,
+    stage: Option<watch::Sender<CallStage>>,
+    question_id: Option<String>,
+}
+
 /// What the nested calls of one caller share.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub(crate) struct Nesting {
+    pub(crate) run: Arc<Run>,
+    pub(crate) settings: Option<Arc<CallSettings>>,
     family: CallFamily,
     /// Counts the calls made inside this one and stands still while they ask.
     pub(crate) clock: WaitClock,
@@ -182,9 +215,24 @@ pub(crate) struct Nesting {
 }
 
 impl Nesting {
+    /// The state of a call that nothing was called from.
+    pub(crate) fn root(run: Arc<Run>, clock: WaitClock) -> Self {
+        Self {
+            run,
+            settings: None,
+            family: CallFamily::default(),
+            clock,
+            depth: 0,
+            turns: None,
+            caller_cancel: None,
+        }
+    }
+
     /// The state of a call made inside the one that this belongs to.
     fn nested(&self, clock: &WaitClock) -> Self {
         Self {
+            run: Arc::clone(&self.run),
+            settings: self.settings.clone(),
             family: self.family.clone(),
             clock: clock.clone(),
             depth: self.depth + 1,
@@ -206,6 +254,7 @@ impl Pipeline {
                 registry,
                 hooks: Vec::new(),
                 policy: Arc::new(RulePolicy::allow_all()),
+                approvals: None,
                 approver: None,
                 events: None,
                 cancel_grace: CANCEL_GRACE_DEFAULT,
@@ -218,7 +267,12 @@ impl Pipeline {
         &self.inner.registry
     }
 
-    /// The same pipeline over other tools: hooks, policy, approver and events stay.
+    /// The queue in which people are asked.
+    pub fn approvals(&self) -> Option<&ApprovalQueue> {
+        self.inner.approvals.as_ref()
+    }
+
+    /// The same pipeline over other tools: hooks, policy, approvals and events stay.
     #[must_use]
     pub fn over(&self, registry: Registry) -> Self {
         let inner = &self.inner;
@@ -227,6 +281,7 @@ impl Pipeline {
                 registry,
                 hooks: inner.hooks.clone(),
                 policy: Arc::clone(&inner.policy),
+                approvals: inner.approvals.clone(),
                 approver: inner.approver.clone(),
                 events: inner.events.clone(),
                 cancel_grace: inner.cancel_grace,
@@ -237,12 +292,28 @@ impl Pipeline {
     /// Makes one call. Never fails and never panics: every failure is an error result.
     pub async fn call(&self, request: CallRequest) -> CallOutcome {
         let open = OpenCall::root();
+        // A call without a run is one, and ends it.
+        let (run, _ends_with_call) = if let Some(run) = &request.run {
+            (Arc::clone(run), None)
+        } else {
+            let run = Arc::new(Run::new(request.call_id.as_str()));
+            let end = self.inner.approvals.clone().map(|queue| RunEnd {
+                queue,
+                run: Arc::clone(&run),
+            });
+            (run, end)
+        };
         let nesting = Nesting {
-            clock: open.clock.clone(),
-            ..Nesting::default()
+            settings: request.settings.clone(),
+            ..Nesting::root(run, open.clock.clone())
         };
         let family = nesting.family.clone();
-        let mut outcome = Box::pin(self.run(request, None, nesting, open)).await;
+        let placement = Placement {
+            open,
+            stage: None,
+            question_id: None,
+        };
+        let mut outcome = Box::pin(self.run(request, None, nesting, placement)).await;
         outcome.nested_calls = family.receipts.snapshot();
         let nested_usage = family.usage();
         if nested_usage != Usage::default() {
@@ -259,7 +330,8 @@ impl Pipeline {
         arguments: Value,
     ) -> CallOutcome {
         let request = Self::nested_request(parent, name, arguments, parent.cancel.clone());
-        self.nest(parent, request, None).await
+        self.nest(parent, request, None, NestedOptions::default())
+            .await
     }
 
     /// Like [`Pipeline::call_nested`], with a token of the caller's that stops only this call. The caller's own token stops it
@@ -271,8 +343,11 @@ impl Pipeline {
         arguments: Value,
         cancel: CancellationToken,
     ) -> CallOutcome {
-        let request = Self::nested_request(parent, name, arguments, cancel);
-        self.nest(parent, request, Some(parent.cancel.clone()))
+        let options = NestedOptions {
+            cancel: Some(cancel),
+            ..NestedOptions::default()
+        };
+        self.call_nested_with_options(parent, name, arguments, options)
             .await
     }
 
@@ -286,10 +361,36 @@ impl Pipeline {
         arguments: Value,
         cancel: CancellationToken,
     ) -> CallOutcome {
-        parent.nesting.clock.number_after(number);
-        let request = Self::numbered_request(parent, number, name, arguments, cancel);
-        self.nest(parent, request, Some(parent.cancel.clone()))
+        let options = NestedOptions {
+            number: Some(number),
+            cancel: Some(cancel),
+            ..NestedOptions::default()
+        };
+        self.call_nested_with_options(parent, name, arguments, options)
             .await
+    }
+
+    /// Like [`Pipeline::call_nested`], for a caller that numbers, stops or follows its calls.
+    pub async fn call_nested_with_options(
+        &self,
+        parent: &CallContext,
+        name: &str,
+        arguments: Value,
+        mut options: NestedOptions,
+    ) -> CallOutcome {
+        let caller_cancel = options.cancel.is_some().then(|| parent.cancel.clone());
+        let cancel = options
+            .cancel
+            .take()
+            .unwrap_or_else(|| parent.cancel.clone());
+        let request = match options.number {
+            Some(number) => {
+                parent.nesting.clock.number_after(number);
+                Self::numbered_request(parent, number, name, arguments, cancel)
+            }
+            None => Self::nested_request(parent, name, arguments, cancel),
+        };
+        self.nest(parent, request, caller_cancel, options).await
     }
 
     async fn nest(
@@ -297,13 +398,19 @@ impl Pipeline {
         parent: &CallContext,
         request: CallRequest,
         caller_cancel: Option<CancellationToken>,
+        options: NestedOptions,
     ) -> CallOutcome {
         let open = parent.nesting.clock.open();
         let nesting = Nesting {
             caller_cancel,
             ..parent.nesting.nested(&open.clock)
         };
-        Box::pin(self.run(request, Some(parent.call_id.clone()), nesting, open)).await
+        let placement = Placement {
+            open,
+            stage: options.stage,
+            question_id: options.question_id,
+        };
+        Box::pin(self.run(request, Some(parent.call_id.clone()), nesting, placement)).await
     }
 
     fn nested_request(
@@ -332,6 +439,20 @@ impl Pipeline {
             lifetime: parent.lifetime.clone(),
             timeout: None,
             updates: None,
+            run: None,
+            settings: None,
         }
+    }
+}
+
+/// Ends the run that a call without one was, also when the call is dropped.
+struct RunEnd {
+    queue: ApprovalQueue,
+    run: Arc<Run>,
+}
+
+impl Drop for RunEnd {
+    fn drop(&mut self) {
+        self.queue.end_run(&self.run.id);
     }
 }

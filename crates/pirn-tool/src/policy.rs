@@ -1,8 +1,9 @@
-//! Whether a call may run: rules by effect, tool name and origin, and the seam through which a person is asked.
+//! Whether a call may run: rules by effect, tool name and origin.
 
 use futures_util::future::BoxFuture;
 use serde_json::Value;
 
+use crate::approval::Offer;
 use crate::context::Origin;
 use crate::tool::{Effects, ToolSpec};
 
@@ -38,6 +39,11 @@ pub struct PolicyInput<'a> {
 pub trait Policy: Send + Sync {
     /// Decides about one call.
     fn decide(&self, input: PolicyInput<'_>) -> Decision;
+
+    /// What a person who is asked about a call may answer, and which place the call touches.
+    fn offer(&self, input: PolicyInput<'_>) -> Offer {
+        Offer::for_tool(input.tool)
+    }
 }
 
 /// Asks a person about a call. A script or a model can never answer.
@@ -67,7 +73,8 @@ pub enum Verdict {
 pub struct Rule {
     /// What happens to a matching call.
     pub verdict: Verdict,
-    /// Matches a tool with at least one of these effects; [`Effects::NONE`] matches every tool.
+    /// Which effects the rule is about; [`Effects::NONE`] is every tool. To ask about or deny a call, one of them is enough; to
+    /// allow it, all of the tool's effects must be allowed, by this rule or by several together.
     pub effects: Effects,
     /// Matches the tool's name; `*` stands for any characters.
     pub name_pattern: Option<String>,
@@ -76,7 +83,7 @@ pub struct Rule {
 }
 
 impl Rule {
-    /// A rule for every call with one of `effects`.
+    /// A rule for calls with these effects.
     pub fn for_effects(verdict: Verdict, effects: Effects) -> Self {
         Self {
             verdict,
@@ -96,13 +103,18 @@ impl Rule {
         }
     }
 
-    fn matches(&self, input: PolicyInput<'_>) -> bool {
-        (self.effects == Effects::NONE || self.effects.intersects(input.tool.effects))
-            && self
-                .name_pattern
-                .as_deref()
-                .is_none_or(|pattern| matches_pattern(pattern, &input.tool.name))
+    /// Whether name and origin fit.
+    fn concerns(&self, input: PolicyInput<'_>) -> bool {
+        self.name_pattern
+            .as_deref()
+            .is_none_or(|pattern| matches_pattern(pattern, &input.tool.name))
             && self.origin.is_none_or(|origin| origin == input.origin)
+    }
+
+    /// Whether a rule that asks or denies is about one of the tool's effects.
+    fn touches(&self, input: PolicyInput<'_>) -> bool {
+        self.concerns(input)
+            && (self.effects == Effects::NONE || self.effects.intersects(input.tool.effects))
     }
 
     fn condition(&self, tool: &ToolSpec) -> String {
@@ -122,8 +134,8 @@ impl Rule {
     }
 }
 
-/// A list of rules: of all rules that match, the strictest verdict holds (deny over ask over allow); without a match the
-/// default does.
+/// A list of rules. A rule that denies wins over one that asks, and that over those that allow; a call is allowed only if every
+/// effect of its tool is allowed. What no rule decides, the default does.
 #[derive(Debug, Clone)]
 pub struct RulePolicy {
     /// The rules.
@@ -144,25 +156,50 @@ impl RulePolicy {
 
 impl Policy for RulePolicy {
     fn decide(&self, input: PolicyInput<'_>) -> Decision {
-        let rank = |verdict: Verdict| match verdict {
-            Verdict::Allow => 0,
-            Verdict::Ask => 1,
-            Verdict::Deny => 2,
+        let first = |verdict: Verdict| {
+            self.rules
+                .iter()
+                .find(|rule| rule.verdict == verdict && rule.touches(input))
         };
-        let strictest = self
-            .rules
-            .iter()
-            .filter(|rule| rule.matches(input))
-            .max_by_key(|rule| rank(rule.verdict));
-        let (verdict, reason) = match strictest {
-            Some(rule) => (rule.verdict, rule.condition(input.tool)),
-            None => (self.default, "default of the policy".to_owned()),
-        };
-        match verdict {
+        if let Some(rule) = first(Verdict::Deny) {
+            let reason = rule.condition(input.tool);
+            return Decision::Deny { reason };
+        }
+        if let Some(rule) = first(Verdict::Ask) {
+            let reason = rule.condition(input.tool);
+            return Decision::Ask { reason };
+        }
+        if self.allows(input) {
+            return Decision::Allow;
+        }
+        let reason = "default of the policy".to_owned();
+        match self.default {
             Verdict::Allow => Decision::Allow,
             Verdict::Ask => Decision::Ask { reason },
             Verdict::Deny => Decision::Deny { reason },
         }
+    }
+}
+
+impl RulePolicy {
+    /// Whether the rules that allow cover every effect of the tool together.
+    fn allows(&self, input: PolicyInput<'_>) -> bool {
+        let mut allowing = self
+            .rules
+            .iter()
+            .filter(|rule| rule.verdict == Verdict::Allow && rule.concerns(input))
+            .peekable();
+        if allowing.peek().is_none() {
+            return false;
+        }
+        let mut allowed = Effects::NONE;
+        for rule in allowing {
+            if rule.effects == Effects::NONE {
+                return true;
+            }
+            allowed = allowed | rule.effects;
+        }
+        allowed.contains(input.tool.effects)
     }
 }
 

@@ -1,9 +1,12 @@
 //! Receipts: a bounded record of the nested calls of one call, and what became of each.
 
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+
+use crate::content::{ContentBlock, ToolResult};
 
 /// Calls recorded per result; a script may make thousands, and a session keeps every receipt for good.
 pub const RECEIPT_CALLS_MAX: usize = 256;
@@ -57,6 +60,64 @@ pub struct Receipt {
     pub error: Option<String>,
 }
 
+impl Receipt {
+    /// The receipt of a call that has started; arguments above [`RECEIPT_ARGUMENTS_BYTES_MAX`] are left out.
+    pub fn started(id: &str, name: &str, arguments: &Value) -> Self {
+        let size = json_size(arguments);
+        if size <= RECEIPT_ARGUMENTS_BYTES_MAX {
+            Self::new(id, name, Ok(arguments.clone()))
+        } else {
+            Self::new(id, name, Err(size))
+        }
+    }
+
+    /// A receipt with its arguments, or with their size where they are left out.
+    fn new(id: &str, name: &str, arguments: Result<Value, usize>) -> Self {
+        let (arguments, arguments_bytes) = match arguments {
+            Ok(arguments) => (Some(arguments), None),
+            Err(size) => (None, Some(size)),
+        };
+        Self {
+            id: id.to_owned(),
+            name: name.chars().take(RECEIPT_NAME_CHARS_MAX).collect(),
+            arguments,
+            arguments_bytes,
+            status: CallStatus::Unfinished,
+            duration_ms: None,
+            error: None,
+        }
+    }
+
+    /// Closes the receipt; of the error's text as much is kept as [`RECEIPT_ERROR_CHARS_MAX`] says.
+    pub fn end(&mut self, status: CallStatus, duration: Duration, error: Option<String>) {
+        self.status = status;
+        self.duration_ms = Some(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX));
+        self.error = error.map(|text| text.chars().take(RECEIPT_ERROR_CHARS_MAX).collect());
+    }
+}
+
+/// What a record keeps of a failed call's result: the beginning of its text or, where it failed with data alone, of its data.
+/// `None` for a call that did not fail.
+pub(crate) fn error_text(result: &ToolResult) -> Option<String> {
+    if !result.is_error {
+        return None;
+    }
+    let mut text = String::new();
+    for part in result.content.iter().filter_map(ContentBlock::as_text) {
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        text.extend(part.chars().take(RECEIPT_ERROR_CHARS_MAX));
+    }
+    if text.is_empty()
+        && let Some(data) = &result.structured
+    {
+        text = data.to_string();
+    }
+    let text: String = text.chars().take(RECEIPT_ERROR_CHARS_MAX).collect();
+    (!text.is_empty()).then_some(text)
+}
+
 /// All receipts of one call.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct NestedCalls {
@@ -98,15 +159,12 @@ impl ReceiptLog {
         } else {
             state.left_out = true;
         }
-        state.calls.push(Receipt {
-            id: id.to_owned(),
-            name: name.chars().take(RECEIPT_NAME_CHARS_MAX).collect(),
-            arguments: fits.then(|| arguments.clone()),
-            arguments_bytes: (!fits).then_some(size),
-            status: CallStatus::Unfinished,
-            duration_ms: None,
-            error: None,
-        });
+        let arguments = if fits {
+            Ok(arguments.clone())
+        } else {
+            Err(size)
+        };
+        state.calls.push(Receipt::new(id, name, arguments));
         ReceiptSlot(Some(state.calls.len() - 1))
     }
 
@@ -114,14 +172,12 @@ impl ReceiptLog {
         &self,
         slot: ReceiptSlot,
         status: CallStatus,
-        duration_ms: u64,
+        duration: Duration,
         error: Option<String>,
     ) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(receipt) = slot.0.and_then(|index| state.calls.get_mut(index)) {
-            receipt.status = status;
-            receipt.duration_ms = Some(duration_ms);
-            receipt.error = error;
+            receipt.end(status, duration, error);
         }
     }
 

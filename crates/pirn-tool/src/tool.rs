@@ -7,9 +7,10 @@ use futures_util::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::approval::value_hash;
+use crate::approval::{Subject, value_hash};
 use crate::content::ToolResult;
 use crate::context::CallContext;
+use crate::loadout::LoadoutHook;
 
 /// Runs a tool. Implemented by types with state; for a plain async function use [`Tool::from_fn`].
 pub trait ToolHandler: Send + Sync + 'static {
@@ -21,6 +22,12 @@ pub trait ToolHandler: Send + Sync + 'static {
     fn prepare_arguments(&self, arguments: Value) -> Value {
         arguments
     }
+
+    /// What a person is shown in place of the tool's name and arguments when the policy asks about a call, such as the program
+    /// that it would run. `None`, the default, is the call itself.
+    fn approval_subject(&self, _arguments: &Value) -> Option<Subject> {
+        None
+    }
 }
 
 /// A tool: its description for models and people, and the handler behind it. Cheap to clone.
@@ -28,6 +35,7 @@ pub trait ToolHandler: Send + Sync + 'static {
 pub struct Tool {
     spec: Arc<ToolSpec>,
     handler: Arc<dyn ToolHandler>,
+    loadout_hook: Option<Arc<dyn LoadoutHook>>,
 }
 
 impl Tool {
@@ -36,7 +44,15 @@ impl Tool {
         Self {
             spec: Arc::new(spec),
             handler: Arc::new(handler),
+            loadout_hook: None,
         }
+    }
+
+    /// Registers a loadout hook with the tool: it runs while the tool is declared to the model.
+    #[must_use]
+    pub fn with_loadout_hook(mut self, hook: Arc<dyn LoadoutHook>) -> Self {
+        self.loadout_hook = Some(hook);
+        self
     }
 
     /// Makes a tool of an async function.
@@ -83,8 +99,12 @@ impl Tool {
                 exposure,
                 ..ToolSpec::clone(&self.spec)
             }),
-            handler: Arc::clone(&self.handler),
+            ..self.clone()
         }
+    }
+
+    pub(crate) fn loadout_hook(&self) -> Option<&Arc<dyn LoadoutHook>> {
+        self.loadout_hook.as_ref()
     }
 
     /// The code behind the tool.

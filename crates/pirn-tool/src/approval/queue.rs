@@ -1,22 +1,24 @@
 //! The one queue of questions: what is open, who waits for it, and what was answered before.
 
+mod asking;
+mod builder;
 mod front_end;
 mod saved;
 mod state;
 
 use std::fmt;
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll};
 
 use tokio::sync::{oneshot, watch};
 
-use super::answer::{Answer, ApprovedBy};
+use super::answer::Answer;
 use super::grant::{Grant, GrantStore, GrantStoreError, MemoryGrants};
-use super::request::{ApprovalRequest, Choice, Scope};
-use state::QueueState;
+use super::request::{ApprovalRequest, Scope};
+use crate::event::{EventCall, EventKind, EventSink, RuntimeEvent};
+use state::{QueueEvent, QueueState};
 
+pub use asking::{Asking, Reply};
+pub use builder::ApprovalQueueBuilder;
 pub use front_end::{FrontEnd, OpenQuestions};
 pub use saved::{RestoreError, SAVED_APPROVALS_VERSION, SavedApprovals, SavedQuestion, Suspension};
 
@@ -67,6 +69,7 @@ struct Inner {
     session: MemoryGrants,
     absence: Absence,
     responder: Option<Responder>,
+    events: Option<EventSink>,
 }
 
 impl fmt::Debug for ApprovalQueue {
@@ -81,55 +84,6 @@ impl fmt::Debug for ApprovalQueue {
 impl Default for ApprovalQueue {
     fn default() -> Self {
         Self::new()
-    }
-}
-
-/// What the one who asked gets.
-#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Reply {
-    /// The answer.
-    pub answer: Answer,
-    /// Who or what said yes; `None` for every other answer.
-    #[serde(default)]
-    pub approved_by: Option<ApprovedBy>,
-}
-
-impl Reply {
-    fn without_yes(answer: Answer) -> Self {
-        Self {
-            answer,
-            approved_by: None,
-        }
-    }
-
-    fn unanswered(cause: impl Into<String>) -> Self {
-        Self::without_yes(Answer::Unanswered {
-            cause: cause.into(),
-        })
-    }
-
-    fn of_person(question_id: &str, answer: Answer) -> Self {
-        let approved_by = match &answer {
-            Answer::Allow { choice, .. } => Some(ApprovedBy::Person {
-                question_id: question_id.to_owned(),
-                choice: choice.clone(),
-            }),
-            Answer::Deny { .. } | Answer::Unanswered { .. } | Answer::Expired => None,
-        };
-        Self {
-            answer,
-            approved_by,
-        }
-    }
-
-    fn of_grant(grant: &Grant) -> Self {
-        Self {
-            answer: Answer::allow(Choice::new(grant.scope, grant.covers.clone())),
-            approved_by: Some(ApprovedBy::Grant {
-                grant_id: grant.id.clone(),
-            }),
-        }
     }
 }
 
@@ -161,70 +115,7 @@ impl fmt::Display for AnswerError {
 
 impl std::error::Error for AnswerError {}
 
-/// Puts an [`ApprovalQueue`] together.
-#[derive(Debug, Clone)]
-pub struct ApprovalQueueBuilder {
-    lasting: Arc<dyn GrantStore>,
-    absence: Absence,
-}
-
-impl ApprovalQueueBuilder {
-    /// Sets where answers that last for good are kept; in memory if nothing else is said.
-    #[must_use]
-    pub fn grants(mut self, store: Arc<dyn GrantStore>) -> Self {
-        self.lasting = store;
-        self
-    }
-
-    /// Sets what happens to questions while no front end is there.
-    #[must_use]
-    pub fn absence(mut self, absence: Absence) -> Self {
-        self.absence = absence;
-        self
-    }
-
-    /// Finishes the queue, which front ends answer.
-    pub fn build(self) -> ApprovalQueue {
-        self.with_responder(None)
-    }
-
-    /// Finishes a queue that `respond` answers at once, in place of a front end. It must not block, and it must not be anything
-    /// that a model can steer.
-    pub fn answered_by(
-        self,
-        respond: impl Fn(&ApprovalRequest) -> Answer + Send + Sync + 'static,
-    ) -> ApprovalQueue {
-        self.with_responder(Some(Arc::new(respond)))
-    }
-
-    fn with_responder(self, responder: Option<Responder>) -> ApprovalQueue {
-        ApprovalQueue {
-            inner: Arc::new(Inner {
-                state: Mutex::default(),
-                revision: watch::Sender::new(0),
-                lasting: self.lasting,
-                session: MemoryGrants::new(),
-                absence: self.absence,
-                responder,
-            }),
-        }
-    }
-}
-
 impl ApprovalQueue {
-    /// A queue that keeps everything in memory and answers nothing while no front end is there.
-    pub fn new() -> Self {
-        Self::builder().build()
-    }
-
-    /// Starts a queue with other parts.
-    pub fn builder() -> ApprovalQueueBuilder {
-        ApprovalQueueBuilder {
-            lasting: Arc::new(MemoryGrants::new()),
-            absence: Absence::default(),
-        }
-    }
-
     /// Asks. The future resolves to the answer; dropping it withdraws the question, except while its run is suspended
     /// ([`Self::suspend`]). What an earlier answer covers is not asked again, nor what was denied in the same run.
     ///
@@ -235,46 +126,53 @@ impl ApprovalQueue {
         let identity = request.identity();
         let mut state = self.lock();
         let parked = state.take_parked(&request);
-        if let Some(parked) = &parked
-            && let Some(reply) = parked.reply_to(&request)
-        {
-            self.publish(&mut state);
-            return Asking::ready(parked.id(), reply);
-        }
-        if let Some(denial) = state.denial(&request.run_id, &identity) {
-            return Asking::ready("", Reply::without_yes(denial));
-        }
-        let grant = match state.run_grant(&request) {
-            Some(grant) => Some(grant),
-            None => self.remembered(&mut request),
+        let reply = match &parked {
+            Some(parked) => parked.reply_to(&request),
+            None => None,
         };
-        if let Some(grant) = grant {
-            return Asking::ready("", Reply::of_grant(&grant));
-        }
+        let reply = reply
+            .or_else(|| {
+                state
+                    .denial(&request.run_id, &identity)
+                    .map(Reply::without_yes)
+            })
+            .or_else(|| state.run_grant(&request).as_ref().map(Reply::of_grant))
+            .or_else(|| self.remembered(&mut request).as_ref().map(Reply::of_grant));
         match &parked {
             Some(parked) => parked.id().clone_into(&mut request.id),
             None => request.id = state.new_id(),
         }
+        let reply = reply.or_else(|| self.unasked(&state, &request));
+        if let Some(reply) = reply {
+            if parked.is_some() {
+                self.publish(state);
+            }
+            return Asking::ready(request.id, reply);
+        }
         if let Some(respond) = &self.inner.responder {
             drop(state);
-            return self.respond(respond, &request);
-        }
-        if state.front_ends == 0 && self.inner.absence == Absence::Unanswered {
-            return Asking::ready(&request.id, Reply::unanswered("there is nobody to ask"));
-        }
-        if state.count(&request.run_id) >= QUESTIONS_SHOWN_MAX + QUESTIONS_WAITING_MAX {
-            let cause = format!("{QUESTIONS_WAITING_MAX} questions of this run wait already");
-            return Asking::ready(&request.id, Reply::unanswered(cause));
+            return self.respond(respond, request);
         }
         let (sender, receiver) = oneshot::channel();
         let request = Arc::new(request);
         state.open(Arc::clone(&request), Some(sender), parked.as_ref());
-        self.publish(&mut state);
-        Asking {
-            state: AskingState::Open(receiver),
-            question: Some((self.clone(), Arc::clone(&request))),
-            id: request.id.clone(),
+        self.publish(state);
+        Asking::open(self.clone(), request, receiver)
+    }
+
+    /// Why a question cannot be asked, if it cannot.
+    fn unasked(&self, state: &QueueState, request: &ApprovalRequest) -> Option<Reply> {
+        if self.inner.responder.is_some() {
+            return None;
         }
+        if state.front_ends == 0 && self.inner.absence == Absence::Unanswered {
+            return Some(Reply::unanswered("there is nobody to ask"));
+        }
+        (state.count(&request.run_id) >= QUESTIONS_SHOWN_MAX + QUESTIONS_WAITING_MAX).then(|| {
+            Reply::unanswered(format!(
+                "{QUESTIONS_WAITING_MAX} questions of this run wait already"
+            ))
+        })
     }
 
     /// Answers the question with this id, as it was shown in the list of questions with this revision.
@@ -306,7 +204,7 @@ impl ApprovalQueue {
             let run_id = (grant.scope == Scope::Run).then_some(request.run_id.as_str());
             state.settle_covered(&grant, run_id);
         }
-        self.publish(&mut state);
+        self.publish(state);
         Ok(())
     }
 
@@ -314,7 +212,7 @@ impl ApprovalQueue {
     pub fn end_run(&self, run_id: &str) {
         let mut state = self.lock();
         if state.end_run(run_id) {
-            self.publish(&mut state);
+            self.publish(state);
         }
     }
 
@@ -379,7 +277,12 @@ impl ApprovalQueue {
         }
     }
 
-    fn respond(&self, respond: &Responder, request: &ApprovalRequest) -> Asking {
+    fn respond(&self, respond: &Responder, request: ApprovalRequest) -> Asking {
+        let shared = Arc::new(request);
+        let request = &*shared;
+        if self.inner.events.is_some() {
+            self.emit(QueueEvent::Asked(Arc::clone(&shared)));
+        }
         let answer = respond(request);
         let reply = match self.keep(request, &answer) {
             Ok(_) => {
@@ -390,7 +293,13 @@ impl ApprovalQueue {
             }
             Err(error) => Reply::unanswered(error.to_string()),
         };
-        Asking::ready(&request.id, reply)
+        if self.inner.events.is_some() {
+            self.emit(QueueEvent::Answered(
+                Arc::clone(&shared),
+                reply.answer.clone(),
+            ));
+        }
+        Asking::ready(shared.id.clone(), reply)
     }
 
     /// Withdraws the question of a future that was dropped, or keeps it open for a run that is suspended.
@@ -403,14 +312,53 @@ impl ApprovalQueue {
             state.withdraw(&request.id)
         };
         if changed {
-            self.publish(&mut state);
+            self.publish(state);
         }
     }
 
     /// Makes the changes visible under a new revision.
-    fn publish(&self, state: &mut QueueState) {
+    fn publish(&self, mut state: MutexGuard<'_, QueueState>) {
         let revision = state.advance();
+        let news = state.take_news();
         self.inner.revision.send_replace(revision);
+        drop(state);
+        for event in news {
+            self.emit(event);
+        }
+    }
+
+    /// Tells the stream of events; not under the lock, since who listens may look at the queue.
+    fn emit(&self, event: QueueEvent) {
+        let Some(events) = &self.inner.events else {
+            return;
+        };
+        let (request, kind) = match event {
+            QueueEvent::Asked(request) => {
+                let kind = EventKind::Asked(Arc::clone(&request));
+                (request, kind)
+            }
+            QueueEvent::Answered(request, answer) => {
+                let question_id = request.id.clone();
+                let kind = EventKind::Answered {
+                    question_id,
+                    answer,
+                };
+                (request, kind)
+            }
+        };
+        events(RuntimeEvent {
+            run_id: Arc::from(request.run_id.as_str()),
+            call: request.call_id.as_ref().map(|call_id| {
+                Arc::new(EventCall {
+                    call_id: call_id.clone(),
+                    parent_call_id: request.parent_call_id.clone(),
+                    tool_name: request.subject.name().to_owned(),
+                    arguments: request.arguments.clone(),
+                    origin: request.origin,
+                })
+            }),
+            kind,
+        });
     }
 
     fn lock(&self) -> MutexGuard<'_, QueueState> {
@@ -418,78 +366,5 @@ impl ApprovalQueue {
             .state
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// A question that was asked. Resolves to the answer.
-#[must_use = "dropping it withdraws the question"]
-pub struct Asking {
-    state: AskingState,
-    /// Where the question is open; `None` once it is answered.
-    question: Option<(ApprovalQueue, Arc<ApprovalRequest>)>,
-    id: String,
-}
-
-enum AskingState {
-    Ready(Option<Reply>),
-    Open(oneshot::Receiver<Reply>),
-}
-
-impl Asking {
-    fn ready(id: &str, reply: Reply) -> Self {
-        Self {
-            state: AskingState::Ready(Some(reply)),
-            question: None,
-            id: id.to_owned(),
-        }
-    }
-
-    /// The question's id; empty if nothing had to be asked.
-    pub fn question_id(&self) -> &str {
-        &self.id
-    }
-
-    /// Whether somebody has to answer first.
-    pub fn is_open(&self) -> bool {
-        self.question.is_some()
-    }
-}
-
-impl Future for Asking {
-    type Output = Reply;
-
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Reply> {
-        let reply = match &mut self.state {
-            AskingState::Ready(reply) => reply.take(),
-            AskingState::Open(receiver) => match Pin::new(receiver).poll(context) {
-                Poll::Pending => return Poll::Pending,
-                Poll::Ready(reply) => reply.ok(),
-            },
-        };
-        self.question = None;
-        // A queue that ends takes its questions along.
-        Poll::Ready(reply.unwrap_or_else(|| Reply::without_yes(Answer::Expired)))
-    }
-}
-
-impl Drop for Asking {
-    fn drop(&mut self) {
-        if let Some((queue, request)) = self.question.take() {
-            let reply = match &mut self.state {
-                AskingState::Ready(reply) => reply.take(),
-                // It may have been answered a moment before.
-                AskingState::Open(receiver) => receiver.try_recv().ok(),
-            };
-            queue.withdraw(&request, reply);
-        }
-    }
-}
-
-impl fmt::Debug for Asking {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("Asking")
-            .field("id", &self.id)
-            .finish_non_exhaustive()
     }
 }

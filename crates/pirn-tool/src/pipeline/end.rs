@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use super::request::{CallOutcome, CallRequest, FailureKind};
 use super::{CallFamily, Nesting, Pipeline};
-use crate::content::{ContentBlock, ToolResult};
-use crate::event::CallEvent;
-use crate::receipt::{CallStatus, RECEIPT_ERROR_CHARS_MAX, ReceiptSlot};
+use crate::content::ToolResult;
+use crate::event::{EventCall, EventKind};
+use crate::receipt::{CallStatus, Receipt, ReceiptSlot, error_text};
 
 /// The text of a call that was stopped.
 pub(super) const ABORTED: &str = "Operation aborted";
@@ -96,6 +96,9 @@ pub(super) struct Record {
     pub(super) tool_name: String,
     family: CallFamily,
     receipt: Option<ReceiptSlot>,
+    run_id: Arc<str>,
+    /// The call as events name it, where somebody listens.
+    pub(super) event_call: Option<Arc<EventCall>>,
     started_at: Instant,
     /// Whether the tool's own code has begun.
     pub(super) has_begun: AtomicBool,
@@ -118,13 +121,19 @@ impl Record {
                 .receipts
                 .start(&call_id, &tool_name, &request.arguments)
         });
-        pipeline.inner.emit(|| CallEvent::Started {
-            call_id: call_id.clone(),
-            parent_call_id: parent_call_id.clone(),
-            tool_name: tool_name.clone(),
-            arguments: request.arguments.clone(),
-            origin: request.origin,
+        let event_call = pipeline.inner.events.is_some().then(|| {
+            Arc::new(EventCall {
+                call_id: call_id.clone(),
+                parent_call_id: parent_call_id.clone(),
+                tool_name: tool_name.clone(),
+                arguments: request.arguments.clone(),
+                origin: request.origin,
+            })
         });
+        let run_id = Arc::clone(&nesting.run.id);
+        pipeline
+            .inner
+            .emit(&run_id, event_call.as_ref(), || EventKind::Started);
         Self {
             pipeline: pipeline.clone(),
             call_id,
@@ -132,6 +141,8 @@ impl Record {
             tool_name,
             family: nesting.family.clone(),
             receipt,
+            run_id,
+            event_call,
             started_at: Instant::now(),
             has_begun: AtomicBool::new(false),
             is_closed: false,
@@ -157,26 +168,24 @@ impl Record {
         self.is_closed = true;
         let duration = self.started_at.elapsed();
         if let Some(slot) = self.receipt {
-            let duration_ms = u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
-            let error = result
-                .is_error
-                .then(|| first_text(result))
-                .filter(|text| !text.is_empty());
             self.family
                 .receipts
-                .finish(slot, status, duration_ms, error);
+                .finish(slot, status, duration, error_text(result));
             if let Some(usage) = result.usage {
                 self.family.add_usage(usage);
             }
         }
-        self.pipeline.inner.emit(|| CallEvent::Ended {
-            call_id: self.call_id.clone(),
-            parent_call_id: self.parent_call_id.clone(),
-            tool_name: self.tool_name.clone(),
-            status,
-            result: Arc::new(result.clone()),
-            duration,
-        });
+        if let Some(call) = &self.event_call {
+            let mut receipt = Receipt::started(&call.call_id, &call.tool_name, &call.arguments);
+            receipt.end(status, duration, error_text(result));
+            self.pipeline
+                .inner
+                .emit(&self.run_id, Some(call), || EventKind::Ended {
+                    receipt: Arc::new(receipt),
+                    result: Arc::new(result.clone()),
+                    duration,
+                });
+        }
         duration
     }
 }
@@ -196,16 +205,4 @@ impl Drop for Record {
         };
         self.report(status, &ToolResult::error(message));
     }
-}
-
-/// The beginning of the result's text, as long as a receipt keeps.
-fn first_text(result: &ToolResult) -> String {
-    let mut text = String::new();
-    for part in result.content.iter().filter_map(ContentBlock::as_text) {
-        if !text.is_empty() {
-            text.push('\n');
-        }
-        text.extend(part.chars().take(RECEIPT_ERROR_CHARS_MAX));
-    }
-    text.chars().take(RECEIPT_ERROR_CHARS_MAX).collect()
 }

@@ -9,12 +9,13 @@ use tokio_util::sync::CancellationToken;
 
 use super::Pipeline;
 use super::end::{End, Refusal};
-use super::panic::{guarded, guarded_future};
 use super::request::FailureKind;
+use super::steps::Tracking;
 use crate::clock::{Deadline, OpenCall};
 use crate::content::ToolResult;
 use crate::context::{CallContext, Update, UpdateSink};
-use crate::event::CallEvent;
+use crate::event::{EventCall, EventKind};
+use crate::panic::{guarded, guarded_future};
 use crate::registry::Entry;
 
 /// What the tool's code returned, or the message of its panic.
@@ -26,9 +27,9 @@ pub(super) struct Run<'a> {
     pub(super) arguments: Value,
     pub(super) context: CallContext,
     pub(super) stop: Stop,
-    /// Set when the tool's own code begins.
-    pub(super) has_begun: &'a AtomicBool,
-    pub(super) open: &'a OpenCall,
+    pub(super) tracking: &'a Tracking<'a>,
+    /// The call as events name it, where somebody listens.
+    pub(super) event_call: Option<Arc<EventCall>>,
     pub(super) updates: Option<UpdateSink>,
 }
 
@@ -83,8 +84,8 @@ impl Pipeline {
             arguments,
             mut context,
             stop,
-            has_begun,
-            open,
+            tracking,
+            event_call,
             updates,
         } = run;
         let deadline = context.deadline.clone();
@@ -99,17 +100,17 @@ impl Pipeline {
                 .unwrap_or_else(|| self.inner.registry.turns())
         });
         let _turn = match &turns {
-            Some(turns) => Some(wait_for_turn(turns, &stop, deadline, open).await?),
+            Some(turns) => Some(wait_for_turn(turns, &stop, deadline, tracking.open).await?),
             None => None,
         };
         let is_open = Arc::new(AtomicBool::new(true));
-        context.updates = self.update_sink(&context.call_id, updates, &is_open);
+        context.updates = self.update_sink(&context, event_call, updates, &is_open);
         let mut openness = Openness {
             is_open,
             cancel_when_dropped: Some(stop.own.clone()),
         };
         let handler = Arc::clone(entry.tool.handler());
-        has_begun.store(true, Ordering::Relaxed);
+        tracking.begin();
         let mut call = pin!(guarded_future(move || handler.call(arguments, context)));
         let (finished, stopped_by) = tokio::select! {
             biased;
@@ -136,7 +137,8 @@ impl Pipeline {
 
     fn update_sink(
         &self,
-        call_id: &str,
+        context: &CallContext,
+        call: Option<Arc<EventCall>>,
         updates: Option<UpdateSink>,
         is_open: &Arc<AtomicBool>,
     ) -> Option<UpdateSink> {
@@ -144,15 +146,14 @@ impl Pipeline {
             return None;
         }
         let pipeline = self.clone();
-        let call_id = call_id.to_owned();
+        let run_id = Arc::clone(&context.nesting.run.id);
         let is_open = Arc::clone(is_open);
         Some(Arc::new(move |update: Update| {
             if !is_open.load(Ordering::Acquire) {
                 return;
             }
-            pipeline.inner.emit(|| CallEvent::Updated {
-                call_id: call_id.clone(),
-                update: update.clone(),
+            pipeline.inner.emit(&run_id, call.as_ref(), || {
+                EventKind::Updated(update.clone())
             });
             if let Some(updates) = &updates {
                 let _ignored = guarded(|| updates(update));

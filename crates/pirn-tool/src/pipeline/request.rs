@@ -1,14 +1,18 @@
 //! What goes into a call and what comes out of it.
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::content::ToolResult;
 use crate::context::{Origin, UpdateSink};
 use crate::receipt::{CallStatus, NestedCalls};
+use crate::run::{CallSettings, Run};
 
 /// One call to make.
 pub struct CallRequest {
@@ -28,6 +32,10 @@ pub struct CallRequest {
     pub timeout: Option<Duration>,
     /// Receives progress.
     pub updates: Option<UpdateSink>,
+    /// The run it belongs to. A call without one is a run of its own, named after the call.
+    pub run: Option<Arc<Run>>,
+    /// What differs for this call and the calls made inside it.
+    pub settings: Option<Arc<CallSettings>>,
 }
 
 impl CallRequest {
@@ -43,6 +51,8 @@ impl CallRequest {
             cancel,
             timeout: None,
             updates: None,
+            run: None,
+            settings: None,
         }
     }
 
@@ -50,6 +60,20 @@ impl CallRequest {
     #[must_use]
     pub fn origin(mut self, origin: Origin) -> Self {
         self.origin = origin;
+        self
+    }
+
+    /// Sets the run it belongs to.
+    #[must_use]
+    pub fn run(mut self, run: Arc<Run>) -> Self {
+        self.run = Some(run);
+        self
+    }
+
+    /// Sets what differs for this call and the calls made inside it.
+    #[must_use]
+    pub fn settings(mut self, settings: Arc<CallSettings>) -> Self {
+        self.settings = Some(settings);
         self
     }
 
@@ -70,6 +94,36 @@ impl fmt::Debug for CallRequest {
             .field("tool_name", &self.tool_name)
             .finish_non_exhaustive()
     }
+}
+
+/// How a caller numbers, stops and follows a call that it makes inside its own.
+#[derive(Debug, Default)]
+pub struct NestedOptions {
+    /// The call's number: its id is `<parent>/<number>`. Later calls without a number go on after the highest.
+    pub number: Option<u64>,
+    /// Stops only this call. The caller's own token stops it too.
+    pub cancel: Option<CancellationToken>,
+    /// Hears how far the call has come.
+    pub stage: Option<watch::Sender<CallStage>>,
+    /// The question that the call asked before its run was suspended.
+    pub question_id: Option<String>,
+}
+
+/// How far a call has come. What has not begun has had no effect and can be made again.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "camelCase")]
+pub enum CallStage {
+    /// It waits: for hooks, a decision or its turn.
+    #[default]
+    Waiting,
+    /// A person is asked about it.
+    Asking {
+        /// The question's id.
+        #[serde(rename = "questionId")]
+        question_id: String,
+    },
+    /// The tool's own code has begun.
+    Begun,
 }
 
 /// Why a call failed, where the pipeline knows.

@@ -2,24 +2,52 @@
 
 use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Poll;
 use std::time::Duration;
 
 use serde_json::Value;
+use tokio::sync::watch;
 
 use super::end::{End, Record, Refusal};
 use super::execute::{Run, Stop};
-use super::panic::{guarded, guarded_future};
-use super::request::{CallOutcome, CallRequest, FailureKind, not_found};
-use super::{NESTING_DEPTH_MAX, Nesting, Pipeline};
+use super::permit::Candidate;
+use super::request::{CallOutcome, CallRequest, CallStage, FailureKind, not_found};
+use super::{NESTING_DEPTH_MAX, Nesting, Pipeline, Placement};
 use crate::clock::OpenCall;
 use crate::content::ToolResult;
 use crate::context::CallContext;
 use crate::depth::{JSON_DEPTH_MAX, count_values, dismantle};
+use crate::event::EventCall;
 use crate::hook::{BeforeVerdict, HookCall};
-use crate::policy::{Decision, PolicyInput};
+use crate::panic::{guarded, guarded_future};
 use crate::registry::Entry;
+
+/// How a call's way is followed from outside while it is under way.
+pub(super) struct Tracking<'a> {
+    pub(super) open: &'a OpenCall,
+    /// Set when the tool's own code begins.
+    has_begun: &'a AtomicBool,
+    stage: Option<&'a watch::Sender<CallStage>>,
+    /// The call as events name it, where somebody listens.
+    event_call: Option<&'a Arc<EventCall>>,
+    /// The question that an earlier attempt at the same call asked.
+    pub(super) question_id: Option<&'a str>,
+}
+
+impl Tracking<'_> {
+    /// Tells the next stage to whoever follows the call.
+    pub(super) fn enter(&self, stage: impl FnOnce() -> CallStage) {
+        if let Some(sender) = self.stage {
+            sender.send_replace(stage());
+        }
+    }
+
+    pub(super) fn begin(&self) {
+        self.has_begun.store(true, Ordering::Relaxed);
+        self.enter(|| CallStage::Begun);
+    }
+}
 
 /// How long one after-hook may take. It runs also for cancelled calls, so cancelling cannot end it.
 const AFTER_HOOK_TIMEOUT: Duration = Duration::from_mins(1);
@@ -30,7 +58,7 @@ impl Pipeline {
         mut request: CallRequest,
         parent_call_id: Option<String>,
         nesting: Nesting,
-        open: OpenCall,
+        placement: Placement,
     ) -> CallOutcome {
         let is_too_deep = count_values(&request.arguments).is_none();
         if is_too_deep {
@@ -50,7 +78,14 @@ impl Pipeline {
             );
             Refusal::new(FailureKind::InvalidArguments, message).into()
         } else {
-            self.run_checked(call, request, nesting, (&open, &record.has_begun))
+            let tracking = Tracking {
+                open: &placement.open,
+                has_begun: &record.has_begun,
+                event_call: record.event_call.as_ref(),
+                stage: placement.stage.as_ref(),
+                question_id: placement.question_id.as_deref(),
+            };
+            self.run_checked(call, request, nesting, &tracking)
                 .await
                 .unwrap_or_else(End::from)
         };
@@ -63,7 +98,7 @@ impl Pipeline {
         call: HookCall<'_>,
         request: CallRequest,
         nesting: Nesting,
-        (open, has_begun): (&OpenCall, &AtomicBool),
+        tracking: &Tracking<'_>,
     ) -> Result<End, Refusal> {
         let stop = Stop {
             caller: nesting.caller_cancel.clone(),
@@ -86,12 +121,13 @@ impl Pipeline {
         };
         let mut arguments = validated(&entry, request.arguments)?;
         self.before_hooks(call, &mut arguments, &stop).await?;
-        let input = PolicyInput {
-            tool: entry.tool.spec(),
+        let candidate = Candidate {
+            call,
+            entry: &entry,
             arguments: &arguments,
-            origin: request.origin,
+            nesting: &nesting,
         };
-        self.permit(call, input, &stop).await?;
+        let approved = self.permit(&candidate, tracking, &stop).await?;
         if stop.is_stopped() {
             return Err(Refusal::aborted());
         }
@@ -101,8 +137,10 @@ impl Pipeline {
             origin: request.origin,
             cancel: stop.own.clone(),
             lifetime: request.lifetime,
-            deadline: request.timeout.map(|limit| open.clock.deadline(limit)),
-            approved: None,
+            deadline: request
+                .timeout
+                .map(|limit| tracking.open.clock.deadline(limit)),
+            approved,
             updates: None,
             pipeline: Some(self.clone()),
             nesting,
@@ -112,8 +150,8 @@ impl Pipeline {
             arguments,
             context,
             stop,
-            has_begun,
-            open,
+            tracking,
+            event_call: tracking.event_call.cloned(),
             updates: request.updates,
         };
         self.execute(run).await
@@ -150,47 +188,6 @@ impl Pipeline {
             }
         }
         Ok(())
-    }
-
-    async fn permit(
-        &self,
-        call: HookCall<'_>,
-        input: PolicyInput<'_>,
-        stop: &Stop,
-    ) -> Result<(), Refusal> {
-        let denied = |reason: &str| {
-            Refusal::new(
-                FailureKind::Denied,
-                format!("Tool {} was denied ({reason})", input.tool.name),
-            )
-        };
-        let decision = guarded(|| self.inner.policy.decide(input)).map_err(|panic| {
-            denied(&format!(
-                "the policy panicked, which is a bug in it: {panic}"
-            ))
-        })?;
-        let reason = match decision {
-            Decision::Allow => return Ok(()),
-            Decision::Deny { reason } => return Err(denied(&reason)),
-            Decision::Ask { reason } => reason,
-        };
-        let Some(approver) = &self.inner.approver else {
-            return Err(denied(&format!(
-                "{reason}; it needs approval and there is nobody to ask"
-            )));
-        };
-        let answer = tokio::select! {
-            biased;
-            () = stop.stopped() => return Err(Refusal::aborted()),
-            answer = guarded_future(|| approver.ask(call.call_id, input, &reason)) => answer,
-        };
-        match answer {
-            Ok(true) => Ok(()),
-            Ok(false) => Err(denied(&reason)),
-            Err(panic) => Err(denied(&format!(
-                "the approver panicked, which is a bug in it: {panic}"
-            ))),
-        }
     }
 
     async fn after_hooks(&self, call: HookCall<'_>, end: &mut End) {

@@ -10,7 +10,10 @@
     reason = "a failed expectation of a helper fails the test, as one of the test itself does"
 )]
 
+mod approval;
 mod cancel;
+mod clock;
+mod events;
 mod hooks;
 mod hostile;
 mod nesting;

@@ -2,10 +2,9 @@
 
 use std::sync::{Arc, Mutex};
 
-use futures_util::future::BoxFuture;
 use pirn_tool::{
-    Approver, CallRequest, Decision, Effects, FailureKind, Origin, Policy, PolicyInput, Rule,
-    RulePolicy, ToolSpec, Verdict, matches_pattern,
+    Answer, ApprovalQueue, CallRequest, Decision, Effects, FailureKind, Origin, Policy,
+    PolicyInput, Rule, RulePolicy, ToolSpec, Verdict, matches_pattern,
 };
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
@@ -82,6 +81,46 @@ fn the_strictest_matching_rule_holds() {
     }
 }
 
+/// Rules, the effects of a tool, and what becomes of its call.
+type EffectCase = (&'static [(Verdict, Effects)], Effects, Verdict);
+
+#[test]
+fn effects_are_allowed_as_a_whole_and_denied_one_by_one() {
+    use Verdict::{Allow, Ask, Deny};
+
+    const READ: Effects = Effects::READ;
+    const WRITE: Effects = Effects::WRITE;
+    const BOTH: Effects = READ.union(WRITE);
+    let cases: [EffectCase; 10] = [
+        (&[(Allow, READ)], READ, Allow),
+        (&[(Allow, READ)], BOTH, Deny),
+        (&[(Allow, READ)], Effects::NONE, Allow),
+        (&[(Allow, READ), (Allow, WRITE)], BOTH, Allow),
+        (&[(Allow, BOTH)], WRITE, Allow),
+        (&[(Allow, Effects::NONE)], BOTH, Allow),
+        (&[(Ask, WRITE)], BOTH, Ask),
+        (&[(Allow, BOTH), (Ask, WRITE)], BOTH, Ask),
+        (&[(Allow, BOTH), (Deny, WRITE)], BOTH, Deny),
+        (&[(Deny, WRITE)], READ, Deny),
+    ];
+    for (rules, effects, expected) in cases {
+        let policy = RulePolicy {
+            rules: rules
+                .iter()
+                .map(|(verdict, effects)| Rule::for_effects(*verdict, *effects))
+                .collect(),
+            default: Deny,
+        };
+        let tool = ToolSpec::new("tool", "").effects(effects);
+        let verdict = match decide(&policy, &tool, Origin::Model) {
+            Decision::Allow => Allow,
+            Decision::Ask { .. } => Ask,
+            Decision::Deny { .. } => Deny,
+        };
+        assert_eq!(verdict, expected, "{rules:?} {effects:?}");
+    }
+}
+
 #[test]
 fn a_rule_may_name_the_origin() {
     let rule = Rule {
@@ -124,32 +163,21 @@ fn patterns_match_whole_names() {
     }
 }
 
-/// Answers every question the same way, and writes the questions down.
-struct Person {
-    answer: bool,
-    asked: Mutex<Vec<String>>,
-}
-
-impl Person {
-    fn who_says(answer: bool) -> Arc<Self> {
-        Arc::new(Self {
-            answer,
-            asked: Mutex::default(),
-        })
-    }
-}
-
-impl Approver for Person {
-    fn ask<'a>(
-        &'a self,
-        call_id: &'a str,
-        input: PolicyInput<'a>,
-        reason: &'a str,
-    ) -> BoxFuture<'a, bool> {
-        let question = format!("{call_id} {} {} {reason}", input.tool.name, input.arguments);
-        self.asked.lock().unwrap().push(question);
-        Box::pin(std::future::ready(self.answer))
-    }
+/// A queue that answers every question the same way, and what was asked.
+fn person(answer: &Answer) -> (ApprovalQueue, Arc<Mutex<Vec<String>>>) {
+    let asked = Arc::new(Mutex::new(Vec::new()));
+    let (questions, answer) = (Arc::clone(&asked), answer.clone());
+    let queue = ApprovalQueue::builder().answered_by(move |request| {
+        questions.lock().unwrap().push(format!(
+            "{} {} {} {}",
+            request.call_id.as_deref().unwrap(),
+            request.subject.name(),
+            request.arguments,
+            request.reason
+        ));
+        answer.clone()
+    });
+    (queue, asked)
 }
 
 fn asking() -> Arc<RulePolicy> {
@@ -166,22 +194,22 @@ fn writer() -> pirn_tool::Tool {
 
 #[tokio::test]
 async fn a_person_is_asked_about_calls_at_every_depth() {
-    for answer in [true, false] {
-        let person = Person::who_says(answer);
+    for answer in [Answer::allow_once(), Answer::deny()] {
+        let (queue, asked) = person(&answer);
         let pipeline = builder([relay("relay"), writer()])
             .policy(asking())
-            .approver(person.clone())
+            .approvals(queue)
             .build();
         let direct = call(&pipeline, "edit", json!({"x": 1})).await;
         let inner = call(&pipeline, "relay", nested("edit", &json!({}))).await;
         assert_eq!(
-            *person.asked.lock().unwrap(),
+            *asked.lock().unwrap(),
             [
                 r#"1 edit {"x":1} effect: write"#,
                 "1/1 edit {} effect: write"
             ]
         );
-        if answer {
+        if answer == Answer::allow_once() {
             assert_eq!(direct.failure, None);
             assert_eq!(inner.result.joined_text(), "1/1 {}");
         } else {
@@ -213,18 +241,12 @@ impl Policy for Broken {
     }
 }
 
-impl Approver for Broken {
-    fn ask<'a>(&'a self, _: &'a str, _: PolicyInput<'a>, _: &'a str) -> BoxFuture<'a, bool> {
-        panic!("bug")
-    }
-}
-
 #[tokio::test]
 async fn a_policy_or_approver_that_panics_denies() {
     let policy = builder([writer()]).policy(Arc::new(Broken)).build();
     let approver = builder([writer()])
         .policy(asking())
-        .approver(Arc::new(Broken))
+        .approvals(ApprovalQueue::builder().answered_by(|_| panic!("bug")))
         .build();
     for (pipeline, who) in [(policy, "policy"), (approver, "approver")] {
         let outcome = call(&pipeline, "edit", json!({})).await;
@@ -235,22 +257,16 @@ async fn a_policy_or_approver_that_panics_denies() {
     }
 }
 
-/// Cancels the call instead of answering.
-struct Absent(CancellationToken);
-
-impl Approver for Absent {
-    fn ask<'a>(&'a self, _: &'a str, _: PolicyInput<'a>, _: &'a str) -> BoxFuture<'a, bool> {
-        self.0.cancel();
-        Box::pin(std::future::ready(true))
-    }
-}
-
 #[tokio::test]
 async fn a_call_cancelled_while_a_person_is_asked_does_not_run() {
     let cancel = CancellationToken::new();
+    let stop = cancel.clone();
     let pipeline = builder([writer()])
         .policy(asking())
-        .approver(Arc::new(Absent(cancel.clone())))
+        .approvals(ApprovalQueue::builder().answered_by(move |_| {
+            stop.cancel();
+            Answer::allow_once()
+        }))
         .build();
     let outcome = pipeline
         .call(CallRequest::new("1", "edit", json!({})).cancel(cancel))

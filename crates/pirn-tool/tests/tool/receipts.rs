@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use futures_util::future::join_all;
 use pirn_tool::{
-    CallContext, CallEvent, CallStatus, NestedCalls, RECEIPT_ARGUMENTS_BYTES_MAX,
+    CallContext, CallStatus, EventKind, NestedCalls, RECEIPT_ARGUMENTS_BYTES_MAX,
     RECEIPT_CALLS_MAX, RECEIPT_ERROR_CHARS_MAX, RECEIPT_TOTAL_BYTES_MAX, Tool, ToolResult,
     ToolSpec,
 };
@@ -267,13 +267,11 @@ fn check_tree(plan: &Plan) {
     let mut open = BTreeSet::new();
     let mut started = BTreeSet::new();
     for event in events.all() {
-        match event {
-            CallEvent::Started {
-                call_id,
-                parent_call_id,
-                ..
-            } => {
-                match &parent_call_id {
+        let call = event.call.unwrap();
+        let call_id = call.call_id.clone();
+        match event.kind {
+            EventKind::Started => {
+                match &call.parent_call_id {
                     None => assert_eq!(call_id, "1"),
                     Some(parent) => {
                         assert!(
@@ -287,11 +285,17 @@ fn check_tree(plan: &Plan) {
                 assert!(started.insert(call_id.clone()), "{call_id} is used once");
                 open.insert(call_id);
             }
-            CallEvent::Updated { .. } => panic!("nothing reports progress"),
-            CallEvent::Ended { call_id, .. } => assert!(
-                open.remove(&call_id),
-                "{call_id} ends once, after its start"
-            ),
+            EventKind::Ended { receipt, .. } => {
+                assert!(
+                    open.remove(&call_id),
+                    "{call_id} ends once, after its start"
+                );
+                assert_eq!(
+                    (&receipt.id, &receipt.name),
+                    (&call.call_id, &call.tool_name)
+                );
+            }
+            other => panic!("{other:?}"),
         }
     }
     assert!(open.is_empty(), "every call ends");

@@ -1,6 +1,8 @@
 //! What is active, what is callable, and what registering again changes.
 
-use pirn_tool::{Exposure, Loadout, Registry, Tool};
+use std::sync::Arc;
+
+use pirn_tool::{Exposure, Loadout, LoadoutChanges, LoadoutHook, Registry, Tool};
 
 use crate::support::exposed;
 
@@ -123,7 +125,7 @@ fn clones_share_their_tools() {
 }
 
 #[test]
-fn an_extended_registry_has_more_and_changes_nothing_else() {
+fn an_extended_registry_has_more_and_changes_nothing_beneath() {
     let first = registry();
     let second = first.extended([
         exposed("more", Exposure::Codemode),
@@ -136,5 +138,126 @@ fn an_extended_registry_has_more_and_changes_nothing_else() {
     second.register(exposed("late", Exposure::Direct));
     assert!(first.get("more").is_none() && first.get("late").is_none());
     first.register(exposed("later", Exposure::Direct));
-    assert!(second.get("later").is_none());
+    assert!(second.get("later").is_some());
+}
+
+#[test]
+fn a_view_is_live_filtered_and_has_a_list_of_its_own() {
+    let (first, second) = (Registry::new(), Registry::new());
+    first.register(exposed("a", Exposure::Direct));
+    second.register(exposed("a", Exposure::Hidden));
+    second.register(exposed("b", Exposure::Direct));
+    let view = Registry::joined([first.clone(), second.clone()])
+        .filtered(|spec| !spec.name.starts_with("secret"));
+    assert_eq!(names(&view.registered()), ["a", "b"]);
+    assert_eq!(names(&view.active()), ["a", "b"]);
+    assert_eq!(view.get("a").unwrap().spec().exposure, Exposure::Direct);
+
+    let mut generation = view.generation();
+    let mut changed = |what: &str| {
+        assert!(view.generation() > generation, "{what}");
+        generation = view.generation();
+    };
+    second.register(exposed("c", Exposure::Direct));
+    first.register(exposed("secret", Exposure::Direct));
+    changed("registered beneath");
+    assert_eq!(names(&view.callable()), ["a", "b", "c"]);
+    assert!(view.get("secret").is_none());
+
+    first.set_active(&[]);
+    changed("deactivated beneath");
+    assert_eq!(names(&view.active()), ["b", "c"]);
+
+    view.set_active(&["c", "later"]);
+    changed("a list of its own");
+    second.set_active(&["b"]);
+    assert_eq!(names(&view.active()), ["c"]);
+    assert_eq!(names(&second.active()), ["b"]);
+    first.register(exposed("later", Exposure::Deferred));
+    assert_eq!(names(&view.active()), ["c", "later"]);
+}
+
+#[test]
+fn tools_start_inactive_or_pending() {
+    let registry = Registry::new();
+    registry.register_inactive(exposed("quiet", Exposure::Direct));
+    registry.register(exposed("direct", Exposure::Direct));
+    assert_eq!(names(&registry.active()), ["direct"]);
+    assert_eq!(names(&registry.callable()), ["direct"]);
+
+    registry.activate(&["later", "quiet", "hidden"]);
+    assert_eq!(names(&registry.active()), ["direct", "quiet"]);
+    registry.register_inactive(exposed("later", Exposure::Deferred));
+    registry.register(exposed("hidden", Exposure::Hidden));
+    assert_eq!(names(&registry.active()), ["direct", "quiet", "later"]);
+    registry.register(exposed("hidden", Exposure::Codemode));
+    assert_eq!(
+        names(&registry.active()),
+        ["direct", "quiet", "later", "hidden"]
+    );
+    // What is left out of a new list is not pending any more.
+    registry.set_active(&["direct", "never"]);
+    registry.set_active(&["direct"]);
+    registry.register(exposed("never", Exposure::Codemode));
+    assert_eq!(names(&registry.active()), ["direct"]);
+}
+
+/// Describes and hides by its own name.
+struct Reshaping(&'static str);
+
+impl LoadoutHook for Reshaping {
+    fn prepare_loadout(&self, loadout: &Loadout) -> LoadoutChanges {
+        assert_ne!(self.0, "broken", "bug");
+        LoadoutChanges {
+            descriptions: loadout
+                .declared
+                .iter()
+                .map(|tool| (tool.spec().name.clone(), format!("by {}", self.0)))
+                .take(2)
+                .collect(),
+            hidden_declarations: vec![format!("hidden by {}", self.0)],
+        }
+    }
+}
+
+#[test]
+fn loadout_hooks_run_in_order_while_their_tool_is_declared() {
+    let registry = Registry::new();
+    for name in ["first", "second", "broken", "asleep"] {
+        let tool = exposed(name, Exposure::ModelOnly);
+        registry.register(tool.with_loadout_hook(Arc::new(Reshaping(name))));
+        registry.register(exposed(&format!("hidden by {name}"), Exposure::Direct));
+    }
+    let active = |left_out: &str| {
+        let names: Vec<_> = registry
+            .registered()
+            .iter()
+            .map(|tool| tool.spec().name.clone())
+            .filter(|name| name != left_out)
+            .collect();
+        registry.set_active(&names.iter().map(String::as_str).collect::<Vec<_>>());
+    };
+    active("asleep");
+    let loadout = registry.loadout();
+    let declared: Vec<_> = loadout
+        .declarations
+        .iter()
+        .map(|one| (one.tool.spec().name.as_str(), one.description.as_str()))
+        .collect();
+    assert_eq!(
+        declared,
+        [
+            ("first", "by second"),
+            ("second", ""),
+            ("broken", ""),
+            ("hidden by broken", ""),
+            ("hidden by asleep", ""),
+        ]
+    );
+    let problem = "The loadout hook of broken panicked, which is a bug in it";
+    assert!(
+        loadout.problems[0].starts_with(problem),
+        "{:?}",
+        loadout.problems
+    );
 }

@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex};
 
 use pirn_tool::{
-    CallContext, CallEvent, CallOutcome, CallRequest, EventSink, Exposure, Pipeline,
-    PipelineBuilder, Registry, Tool, ToolResult, ToolSpec,
+    CallContext, CallOutcome, CallRequest, EventKind, EventSink, Exposure, Pipeline,
+    PipelineBuilder, Registry, RuntimeEvent, Tool, ToolResult, ToolSpec,
 };
 use serde_json::{Value, json};
 
@@ -80,7 +80,7 @@ pub(crate) fn nested(name: &str, arguments: &Value) -> Value {
 
 /// Collects events.
 #[derive(Clone, Default)]
-pub(crate) struct Events(Arc<Mutex<Vec<CallEvent>>>);
+pub(crate) struct Events(Arc<Mutex<Vec<RuntimeEvent>>>);
 
 impl Events {
     pub(crate) fn sink(&self) -> EventSink {
@@ -88,28 +88,27 @@ impl Events {
         Arc::new(move |event| events.0.lock().unwrap().push(event))
     }
 
-    pub(crate) fn all(&self) -> Vec<CallEvent> {
+    pub(crate) fn all(&self) -> Vec<RuntimeEvent> {
         self.0.lock().unwrap().clone()
     }
 
     /// Each event in one line, without durations.
     pub(crate) fn lines(&self) -> Vec<String> {
-        let line = |event: CallEvent| match event {
-            CallEvent::Started {
-                call_id,
-                parent_call_id,
-                tool_name,
-                ..
-            } => {
-                format!(
-                    "start {call_id} {tool_name} in {}",
-                    parent_call_id.unwrap_or_default()
-                )
+        let line = |event: RuntimeEvent| {
+            let call = event.call.unwrap();
+            match event.kind {
+                EventKind::Started => format!(
+                    "start {} {} in {}",
+                    call.call_id,
+                    call.tool_name,
+                    call.parent_call_id.clone().unwrap_or_default()
+                ),
+                EventKind::Updated(update) => format!("update {} {}", call.call_id, update.text),
+                EventKind::Ended { receipt, .. } => {
+                    format!("end {} {:?}", call.call_id, receipt.status)
+                }
+                other => panic!("{other:?}"),
             }
-            CallEvent::Updated { call_id, update } => format!("update {call_id} {}", update.text),
-            CallEvent::Ended {
-                call_id, status, ..
-            } => format!("end {call_id} {status:?}"),
         };
         self.all().into_iter().map(line).collect()
     }

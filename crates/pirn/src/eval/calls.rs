@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use pirn_codemode::CallRecord;
-use pirn_tool::{CallEvent, CallStatus, EventSink};
+use pirn_tool::{CallStatus, EventKind, EventSink, RuntimeEvent};
 
 use crate::exec::ScreenWire;
 
@@ -34,42 +34,39 @@ impl Calls {
         Arc::new(move |event| calls.take(event))
     }
 
-    fn take(&self, event: CallEvent) {
-        match event {
-            CallEvent::Started {
-                call_id,
-                parent_call_id,
-                tool_name,
-                arguments,
-                ..
-            } if parent_call_id.as_deref() == Some(self.parent) => {
+    fn take(&self, event: RuntimeEvent) {
+        let Some(call) = event.call else { return };
+        match event.kind {
+            EventKind::Started if call.parent_call_id.as_deref() == Some(self.parent) => {
                 let record = CallRecord {
-                    number: number(&call_id),
-                    name: tool_name,
-                    arguments: head(&arguments.to_string()),
+                    number: number(&call.call_id),
+                    name: call.tool_name.clone(),
+                    arguments: head(&call.arguments.to_string()),
                     status: CallStatus::Unfinished,
                     duration: None,
                     error: None,
                 };
-                self.running().insert(call_id, record.clone());
+                self.running().insert(call.call_id.clone(), record.clone());
                 self.wire.call_started(record);
             }
-            CallEvent::Ended {
-                call_id,
-                status,
-                result,
-                duration,
-                ..
+            EventKind::Ended {
+                receipt, duration, ..
             } => {
-                let Some(mut record) = self.running().remove(&call_id) else {
+                let Some(mut record) = self.running().remove(&call.call_id) else {
                     return;
                 };
-                record.status = status;
+                record.status = receipt.status;
                 record.duration = Some(duration);
-                record.error = result.is_error.then(|| head(&result.joined_text()));
+                record.error.clone_from(&receipt.error);
                 self.wire.call_ended(record);
             }
-            CallEvent::Started { .. } | CallEvent::Updated { .. } => {}
+            EventKind::Started
+            | EventKind::Updated(_)
+            | EventKind::Output(_)
+            | EventKind::Asked(_)
+            | EventKind::Answered { .. }
+            | EventKind::Server { .. }
+            | EventKind::Note(_) => {}
         }
     }
 

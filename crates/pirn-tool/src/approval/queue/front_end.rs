@@ -61,7 +61,7 @@ impl FrontEnd {
     pub async fn next(&mut self) -> OpenQuestions {
         let seen = self.seen;
         // The sender lives as long as the queue, which this front end holds.
-        let _closed = self.revision.wait_for(|revision| *revision > seen).await;
+        drop(self.revision.wait_for(|revision| *revision > seen).await);
         if !self.queue.open_questions().questions.is_empty() {
             tokio::time::sleep(BATCH_WINDOW).await;
         }
@@ -82,7 +82,7 @@ impl Drop for FrontEnd {
         state.front_ends = state.front_ends.saturating_sub(1);
         if state.front_ends == 0 && self.queue.inner.absence == Absence::Unanswered {
             state.settle_all(&Reply::unanswered("nobody is there to answer any more"));
-            self.queue.publish(&mut state);
+            self.queue.publish(state);
         }
     }
 }

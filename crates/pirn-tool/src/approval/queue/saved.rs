@@ -144,7 +144,7 @@ impl ApprovalQueue {
                 state.park(&Arc::new(request), reply);
             }
         }
-        self.publish(&mut state);
+        self.publish(state);
         Ok(())
     }
 }

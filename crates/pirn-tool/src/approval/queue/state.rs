@@ -28,6 +28,14 @@ pub(super) struct QueueState {
     revision: u64,
     sequence: u64,
     ids: RandomState,
+    /// What front ends and logs have not been told yet.
+    news: Vec<QueueEvent>,
+}
+
+/// What happened to a question.
+pub(super) enum QueueEvent {
+    Asked(Arc<ApprovalRequest>),
+    Answered(Arc<ApprovalRequest>, Answer),
 }
 
 /// A call whose questions outlive their futures for now.
@@ -44,6 +52,12 @@ struct Question {
     waiter: Option<oneshot::Sender<Reply>>,
     /// The answer, if it came while nobody waited.
     reply: Option<Reply>,
+}
+
+impl Question {
+    fn answered(&self, answer: Answer) -> QueueEvent {
+        QueueEvent::Answered(Arc::clone(&self.request), answer)
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -95,6 +109,15 @@ impl QueueState {
     pub(super) fn next_sequence(&mut self) -> u64 {
         self.sequence += 1;
         self.sequence
+    }
+
+    pub(super) fn log(&mut self, event: QueueEvent) {
+        self.news.push(event);
+    }
+
+    /// What happened since the last time.
+    pub(super) fn take_news(&mut self) -> Vec<QueueEvent> {
+        std::mem::take(&mut self.news)
     }
 
     pub(super) fn revision(&self) -> u64 {
@@ -172,6 +195,7 @@ impl QueueState {
             Some(parked) => parked.sequence,
             None => self.next_sequence(),
         };
+        self.log(QueueEvent::Asked(Arc::clone(&request)));
         let question = Question {
             request,
             place,
@@ -221,8 +245,14 @@ impl QueueState {
     /// Takes a question out without an answer. False if it was not there.
     pub(super) fn withdraw(&mut self, id: &str) -> bool {
         let before = self.questions.len();
-        self.questions
-            .retain(|_, question| question.request.id != id);
+        let news = &mut self.news;
+        self.questions.retain(|_, question| {
+            let stays = question.request.id != id;
+            if !stays {
+                news.push(question.answered(Answer::Expired));
+            }
+            stays
+        });
         self.questions.len() < before
     }
 
@@ -244,11 +274,13 @@ impl QueueState {
         matches: impl Fn(&ApprovalRequest) -> bool,
         reply: impl Fn(&ApprovalRequest) -> Reply,
     ) {
+        let news = &mut self.news;
         self.questions.retain(|_, question| {
             if question.place == Place::Answered || !matches(&question.request) {
                 return true;
             }
             let reply = reply(&question.request);
+            news.push(question.answered(reply.answer.clone()));
             if let Some(waiter) = question.waiter.take() {
                 // One who has gone withdraws the question itself.
                 let _gone = waiter.send(reply);
@@ -316,9 +348,13 @@ impl QueueState {
     pub(super) fn end_run(&mut self, run_id: &str) -> bool {
         let was_known = self.runs.remove(run_id).is_some();
         let before = self.questions.len();
+        let news = &mut self.news;
         self.questions.retain(|_, question| {
             if question.request.run_id != run_id {
                 return true;
+            }
+            if question.place != Place::Answered {
+                news.push(question.answered(Answer::Expired));
             }
             if let Some(waiter) = question.waiter.take() {
                 let _gone = waiter.send(Reply::without_yes(Answer::Expired));
@@ -330,14 +366,15 @@ impl QueueState {
 
     /// Answers everything that somebody waits for, as when the last front end has gone.
     pub(super) fn settle_all(&mut self, reply: &Reply) {
-        self.questions
-            .retain(|_, question| match question.waiter.take() {
-                Some(waiter) => {
-                    let _gone = waiter.send(reply.clone());
-                    false
-                }
-                None => true,
-            });
+        let news = &mut self.news;
+        self.questions.retain(|_, question| {
+            let Some(waiter) = question.waiter.take() else {
+                return true;
+            };
+            news.push(question.answered(reply.answer.clone()));
+            let _gone = waiter.send(reply.clone());
+            false
+        });
     }
 
     pub(super) fn is_suspended(&self, request: &ApprovalRequest) -> bool {

@@ -1,4 +1,4 @@
-//! Keeps panics of other people's code out of the pipeline.
+//! Keeps panics of other people's code out of this crate's.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -9,12 +9,12 @@ use futures_util::FutureExt as _;
 const MESSAGE_CHARS_MAX: usize = 500;
 
 /// Runs `code`; a panic becomes its message. What the code may have left half changed is not used afterwards.
-pub(super) fn guarded<T>(code: impl FnOnce() -> T) -> Result<T, String> {
+pub(crate) fn guarded<T>(code: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(code)).map_err(message)
 }
 
 /// Runs the future that `make` returns; a panic of either becomes its message.
-pub(super) async fn guarded_future<F: Future>(
+pub(crate) async fn guarded_future<F: Future>(
     make: impl FnOnce() -> F,
 ) -> Result<F::Output, String> {
     // Making the future can panic too, so it is made inside the guarded one.
