@@ -152,6 +152,11 @@ impl Child {
     /// Lets the program and its descendants live until `lifetime` fires, then kills them. Output that was not taken is read
     /// and thrown away, so that nobody blocks on a full pipe or dies of a closed one.
     pub fn detach_to(self, lifetime: CancellationToken) {
+        tokio::spawn(self.live_until(lifetime));
+    }
+
+    /// Ends when all are gone, at the latest [`KILL_WAIT`] after `lifetime` fired.
+    pub(crate) async fn live_until(self, lifetime: CancellationToken) {
         let Self {
             supervisor,
             output,
@@ -159,21 +164,21 @@ impl Child {
             stdin: _,
             sandbox: _,
         } = self;
-        tokio::spawn(async move {
-            let drain = async {
-                tokio::join!(
-                    drain(output),
-                    drain(error_output),
-                    supervisor.states().wait_all_gone()
-                );
-            };
-            tokio::select! {
-                () = drain => {}
-                () = lifetime.cancelled() => {}
+        let end = async {
+            tokio::join!(
+                drain(output),
+                drain(error_output),
+                supervisor.states().wait_all_gone()
+            );
+        };
+        tokio::select! {
+            () = end => {}
+            () = lifetime.cancelled() => {
+                supervisor.request(Request::Kill);
+                // What outlasts the wait is killed again when the supervisor is dropped.
+                let _late = tokio::time::timeout(KILL_WAIT, supervisor.states().wait_all_gone()).await;
             }
-            // Dropping the supervisor kills what is left.
-            drop(supervisor);
-        });
+        }
     }
 }
 

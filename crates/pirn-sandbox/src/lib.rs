@@ -35,6 +35,7 @@
     reason = "this is the crate that starts processes, and it makes the files and folders that confine them"
 )]
 
+mod background;
 #[cfg(target_os = "linux")]
 mod cgroup;
 mod child;
@@ -64,6 +65,7 @@ mod status;
 #[cfg(unix)]
 mod sys;
 
+pub use background::BackgroundChildren;
 pub use child::{Child, KILL_WAIT};
 pub use command::{Command, OutputMode, Stdin};
 pub use error::{Error, ErrorKind};

@@ -136,7 +136,7 @@ async fn run(arguments: Arguments, options: Arc<ToolsOptions>, context: CallCont
     let findings = confinement.findings(session.capture.tail().text, &child, &end);
     let rest = session.rest;
     let result = report::result(session.capture, &end, rest, wall_time, findings).await;
-    child.detach_to(context.lifetime.clone());
+    options.background.keep(child, context.lifetime.clone());
     Ok(result)
 }
 

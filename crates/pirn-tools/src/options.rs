@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use pirn_sandbox::Sandbox;
+use pirn_sandbox::{BackgroundChildren, Sandbox};
 
 /// After what time a command is stopped whose call says nothing about it: longer than builds and tests usually take, and short
 /// enough that a command which waits for ever is noticed the same hour.
@@ -33,6 +33,8 @@ pub struct ToolsOptions {
     /// tools as well, which find a file there before one outside. What it keeps commands from reading or writing, the other tools
     /// refuse.
     pub sandbox: Option<Sandbox>,
+    /// Where processes are found that commands leave running.
+    pub background: BackgroundChildren,
 }
 
 /// The largest image `read` gives to a model; larger ones are scaled down.
@@ -70,6 +72,7 @@ impl ToolsOptions {
             home: None,
             image_limits: ImageLimits::default(),
             sandbox: None,
+            background: BackgroundChildren::new(),
         }
     }
 
