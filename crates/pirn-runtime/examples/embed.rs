@@ -19,12 +19,8 @@ pub(crate) async fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let spec = ToolSpec::new("shout", "Makes a text loud").effects(Effects::NONE);
     let shout = Tool::from_fn(spec, |arguments, _context| async move {
-        ToolResult::text(
-            arguments["text"]
-                .as_str()
-                .unwrap_or_default()
-                .to_uppercase(),
-        )
+        let text = arguments["text"].as_str().unwrap_or_default();
+        ToolResult::text(text.to_uppercase())
     });
     let runtime = Runtime::builder(host, std::env::current_dir()?)
         .tool(shout)
@@ -32,8 +28,8 @@ pub(crate) async fn main() -> Result<(), Box<dyn std::error::Error>> {
     // Reading and commands run without a question; with nobody to ask, the rest does not run.
     let policy = EffectPolicy::new(Effects::PROCESS, Otherwise::deny("nobody is here"));
     let client = runtime.client(ClientOptions::new(policy));
-    let code = "const { stdout } = await tools.bash({ command: 'echo hello' });
-                return tools.shout({ text: stdout });";
+    let code = "const { output } = await tools.bash({ command: 'echo hello' });
+                return tools.shout({ text: output });";
     let result = client.run_script(ScriptRun::new("run-1", code)).await?;
     println!("{:?}", result.outcome);
     runtime.shutdown().await;

@@ -4,11 +4,12 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use pirn_codemode::EngineOptions;
-use pirn_sandbox::NetworkAsker;
+use pirn_sandbox::{BackgroundChildren, NetworkAsker};
 use pirn_settings::{HostEnv, Settings};
 use pirn_tool::{Hook, Registry, Tool, ToolResult};
 use pirn_tools::{ToolsOptions, builtin_tools};
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
 use crate::confinement::{Confinement, Preparation};
 use crate::error::Error;
@@ -153,11 +154,13 @@ impl RuntimeBuilder {
             BuiltinTools::Listed | BuiltinTools::None => None,
         };
         let sandbox = confinement.as_deref().and_then(Confinement::sandbox);
+        let background = BackgroundChildren::new();
         let tools_options = ToolsOptions {
             environment: self.env.environment.clone(),
             shell: self.env.shell.clone(),
             home: self.env.home.clone(),
             sandbox: sandbox.cloned(),
+            background: background.clone(),
             ..ToolsOptions::new(&self.folder, &self.env.temp_dir)
         };
         match self.builtin {
@@ -215,6 +218,8 @@ impl RuntimeBuilder {
             engine_options: self.engine,
             engine: OnceLock::new(),
             lifetime: CancellationToken::new(),
+            work: TaskTracker::new(),
+            background,
         }))
     }
 }

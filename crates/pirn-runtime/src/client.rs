@@ -129,26 +129,34 @@ impl Client {
         &self.pipeline
     }
 
-    /// Makes one call.
+    /// Makes one call. It is cancelled when the runtime ends.
     pub async fn call(&self, request: CallRequest) -> CallOutcome {
-        self.pipeline.call(request).await
+        let cancel = request.cancel.clone();
+        self.until_the_end(self.pipeline.call(request), || cancel.cancel())
+            .await
     }
 
-    /// Runs a script to its end, over the tools that this client sees. What its commands left in the background ends with it.
+    /// Runs a script to its end, over the tools that this client sees. What its commands left in the background ends with it, and
+    /// both end with the runtime.
     pub async fn run_script(&self, run: ScriptRun) -> Result<ScriptResult, Error> {
         let engine = self.runtime.engine()?;
         let context = self.context(run.call_id, CancellationToken::new());
         let _ends_children = context.lifetime.clone().drop_guard();
         let environment = PipelineHost::environment(&self.pipeline, &context, &[]);
+        let abort = run.abort.clone();
         let options = RunOptions {
             limits: run.limits,
             abort: run.abort,
             progress: run.progress,
         };
-        Ok(run_script(engine, &run.script, &environment, options).await)
+        let running = run_script(engine, &run.script, &environment, options);
+        Ok(self
+            .until_the_end(running, || abort.abort("Pirn ends"))
+            .await)
     }
 
-    /// Runs a program to its end. What its commands left in the background ends with it. Fails where the runtime has no evals.
+    /// Runs a program to its end. What its commands left in the background ends with it, and both end with the runtime. Fails
+    /// where the runtime has no evals.
     pub async fn evaluate(
         &self,
         call_id: impl Into<String>,
@@ -161,9 +169,23 @@ impl Client {
                 "this runtime was made without evals",
             ));
         };
-        let context = self.context(call_id.into(), cancel);
+        let context = self.context(call_id.into(), cancel.clone());
         let _ends_children = context.lifetime.clone().drop_guard();
-        Ok(evals.run(&self.pipeline, &context, run).await)
+        let running = evals.run(&self.pipeline, &context, run);
+        Ok(self.until_the_end(running, || cancel.cancel()).await)
+    }
+
+    /// Does work that `stop` stops when the runtime ends, whose shutdown waits for it.
+    async fn until_the_end<T>(&self, work: impl Future<Output = T>, stop: impl FnOnce()) -> T {
+        let inner = self.runtime.inner();
+        let _waited_for = inner.work.token();
+        let mut work = std::pin::pin!(work);
+        tokio::select! {
+            biased;
+            () = inner.lifetime.cancelled() => stop(),
+            done = &mut work => return done,
+        }
+        work.await
     }
 
     /// The context of a call that the front end itself makes. Its lifetime ends with the runtime's at the latest.

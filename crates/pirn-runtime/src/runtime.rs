@@ -4,9 +4,11 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use pirn_codemode::{EngineOptions, VmEngine};
+use pirn_sandbox::BackgroundChildren;
 use pirn_settings::HostEnv;
 use pirn_tool::{Hook, Registry};
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
 use crate::builder::RuntimeBuilder;
 use crate::client::{Client, ClientOptions};
@@ -36,6 +38,10 @@ pub(crate) struct Inner {
     pub(crate) engine: OnceLock<VmEngine>,
     /// Fires at the end: what runs stops, and processes left in the background die.
     pub(crate) lifetime: CancellationToken,
+    /// What clients do at present.
+    pub(crate) work: TaskTracker,
+    /// What commands left running.
+    pub(crate) background: BackgroundChildren,
 }
 
 impl std::fmt::Debug for Runtime {
@@ -103,15 +109,18 @@ impl Runtime {
         Ok(self.inner.engine.get_or_init(|| engine))
     }
 
-    /// Ends the runtime in order: what runs is cancelled, the kernel ends its programs, servers close, and children that are left
-    /// die. Later calls fail.
+    /// Ends the runtime in order: what clients do is cancelled and waited for, the kernel ends its programs, servers close, and
+    /// children that are left die. What clients ask for afterwards is cancelled at once.
     pub async fn shutdown(&self) {
         self.inner.lifetime.cancel();
+        self.inner.work.close();
+        self.inner.work.wait().await;
         if let Some(evals) = &self.inner.evals {
             evals.close().await;
         }
         if let Some(servers) = &self.inner.servers {
             servers.shutdown().await;
         }
+        self.inner.background.gone().await;
     }
 }

@@ -4,5 +4,10 @@
     clippy::disallowed_methods,
     reason = "tests prepare and inspect what they test"
 )]
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail like tests")]
 
+mod clients;
 mod embedding;
+mod ends;
+mod place;
+mod servers;

@@ -1,0 +1,66 @@
+//! One set of servers for all clients.
+
+use pirn_mcp::{ConfigFile, Scope, Waiting};
+use pirn_runtime::{BuiltinTools, Runtime, ServerOptions};
+use tokio_util::sync::CancellationToken;
+
+use crate::place::{Place, anything, run};
+
+/// Its tool tells which process answers.
+const SERVER: &str = r#"
+import json, os, sys
+
+for line in sys.stdin:
+    message = json.loads(line)
+    if "id" not in message:
+        continue
+    result = {
+        "initialize": {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": {"name": "pid", "version": "1"}},
+        "tools/list": {"tools": [{"name": "pid", "inputSchema": {"type": "object"}}]},
+        "tools/call": {"content": [{"type": "text", "text": str(os.getpid())}]},
+    }.get(message["method"])
+    answer = {"result": result} if result else {"error": {"code": -32601, "message": "no such method"}}
+    print(json.dumps({"jsonrpc": "2.0", "id": message["id"], **answer}), flush=True)
+"#;
+
+fn runtime(place: &Place) -> Runtime {
+    let program = place.write("server.py", SERVER);
+    let config = place.write(
+        "mcp.json",
+        &serde_json::json!({"mcpServers": {"one": {"command": "python3", "args": [program]}}})
+            .to_string(),
+    );
+    let loaded = pirn_mcp::load(&[ConfigFile {
+        scope: Scope::User,
+        path: config,
+    }]);
+    assert!(loaded.problems.is_empty(), "{:?}", loaded.problems);
+    place
+        .builder()
+        .builtin_tools(BuiltinTools::None)
+        .servers(ServerOptions {
+            entries: loaded.servers,
+            ..ServerOptions::default()
+        })
+        .build()
+        .unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_clients_meet_the_same_process() {
+    let place = Place::new();
+    let runtime = runtime(&place);
+    let servers = runtime.servers().unwrap();
+    servers
+        .manager()
+        .wait_for(Waiting::All, &CancellationToken::new())
+        .await;
+    assert!(servers.missing(Waiting::All).is_empty());
+    let code = "return Promise.all([tools.mcp__one__pid(), tools.mcp__one__pid()])";
+    let (one, other) = (anything(&runtime), anything(&runtime));
+    let (first, second) = tokio::join!(run(&one, code), run(&other, code));
+    assert_eq!(first, second);
+    runtime.shutdown().await;
+    let id = first.split('"').nth(1).unwrap().to_owned();
+    assert!(!std::path::Path::new("/proc").join(&id).exists(), "{first}");
+}
