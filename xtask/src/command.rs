@@ -1,4 +1,4 @@
-//! Starting other programs.
+//! Starting other programs and reading what they print.
 
 use anyhow::{Context as _, Result, bail};
 use std::path::{Path, PathBuf};

@@ -30,7 +30,7 @@ struct Finding {
 enum Severity {
     /// Shown, so that it is repaired before it hurts.
     Warning,
-    /// Fails the run.
+    /// Makes the whole run fail.
     Error,
 }
 

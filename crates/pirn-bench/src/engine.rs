@@ -1,4 +1,4 @@
-//! The VM and the road of a call.
+//! The VM, and calls from a script to a tool and back.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -152,9 +152,9 @@ fn engine_calls(engine: &VmEngine) -> Result<f64> {
 }
 
 /// A hook that lets everything pass.
-struct Watching;
+struct PassingHook;
 
-impl Hook for Watching {
+impl Hook for PassingHook {
     fn before<'a>(
         &'a self,
         _call: HookCall<'a>,
@@ -185,8 +185,8 @@ async fn pipeline_calls(engine: &VmEngine) -> Result<f64> {
         ToolResult::default().with_structured(arguments)
     }));
     let pipeline = Pipeline::builder(registry)
-        .hook(Arc::new(Watching))
-        .hook(Arc::new(Watching))
+        .hook(Arc::new(PassingHook))
+        .hook(Arc::new(PassingHook))
         .build();
     let environment = PipelineHost::environment(&pipeline, &CallContext::detached("bench"), &[]);
     let source = format!(
@@ -203,7 +203,6 @@ async fn pipeline_calls(engine: &VmEngine) -> Result<f64> {
     Ok(time)
 }
 
-/// Answers at once.
 struct Echo;
 
 impl ScriptHost for Echo {

@@ -2,8 +2,8 @@
 
 mod call;
 mod fleet;
-mod hand;
 mod noop;
+mod raw_server;
 mod surface;
 
 use std::path::PathBuf;

@@ -20,7 +20,7 @@ pub(crate) struct Report {
     notes: Vec<&'static str>,
 }
 
-/// One figure.
+/// A row of the table in docs/figures.md.
 #[derive(Debug, Serialize)]
 struct Row {
     name: &'static str,

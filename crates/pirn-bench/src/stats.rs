@@ -1,4 +1,4 @@
-//! Medians and percentiles.
+//! Medians and percentiles of measured values.
 
 /// Measured values of one figure.
 #[derive(Debug, Clone, Default)]

@@ -1,4 +1,4 @@
-//! Locks between processes.
+//! Locks on files, which hold between processes.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;

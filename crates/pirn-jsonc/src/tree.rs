@@ -10,24 +10,24 @@ use serde_json::Value;
 /// One value and where it begins.
 #[derive(Clone, PartialEq)]
 pub struct Node {
-    /// From 1.
+    /// The line on which it begins, counted from 1.
     pub line: u32,
-    /// What it is.
+    /// The value, with the places of what is in it.
     pub value: Tree,
 }
 
 /// What a value is.
 #[derive(Clone, PartialEq)]
 pub enum Tree {
-    /// `null`.
+    /// The word `null`.
     Null,
-    /// `true`, `false`.
+    /// One of the words `true` and `false`.
     Bool(bool),
-    /// A number.
+    /// A number, as JavaScript would read it.
     Number(f64),
-    /// A string.
+    /// A string, without quotes and escapes.
     Text(String),
-    /// An array.
+    /// An array, with its entries in order.
     List(Vec<Node>),
     /// An object, its members in the order written, double names included.
     Object(Vec<Member>),
@@ -36,18 +36,18 @@ pub enum Tree {
 /// A member of an object.
 #[derive(Clone, PartialEq)]
 pub struct Member {
-    /// Its name.
+    /// The name, without quotes and escapes.
     pub name: String,
     /// The line of its name, from 1.
     pub line: u32,
-    /// Its value.
+    /// The value under this name.
     pub node: Node,
 }
 
 /// Why a text is no JSON.
 #[derive(Debug, PartialEq, Eq)]
 pub struct SyntaxError {
-    /// From 1.
+    /// The line at which reading stopped, counted from 1.
     pub line: u32,
     /// What is wrong, in lower case.
     pub message: String,

@@ -32,16 +32,14 @@ pub(crate) const EVENTS_BYTES_MAX: usize = 512;
 /// What can be bounded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Controller {
-    /// Memory, swap included.
     Memory,
-    /// Processes and threads.
     Processes,
 }
 
 impl Controller {
     const ALL: [Self; 2] = [Self::Memory, Self::Processes];
 
-    /// The kernel's name.
+    /// The controller's name in the kernel's files.
     fn as_str(self) -> &'static str {
         match self {
             Self::Memory => "memory",
@@ -87,7 +85,7 @@ pub(crate) struct Group {
     pub(crate) folders: Vec<PathBuf>,
     /// A file with a line `oom_kill N`, where memory is bounded.
     pub(crate) events: Option<File>,
-    /// What is bounded.
+    /// The layers that the group provides.
     pub(crate) layers: Vec<Layer>,
 }
 

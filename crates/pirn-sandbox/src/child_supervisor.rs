@@ -80,7 +80,6 @@ pub(crate) struct SpawnRequest {
     pub(crate) command: tokio::process::Command,
     /// Become its descriptors 3, 4, ….
     pub(crate) descriptors: Vec<Arc<OwnedFd>>,
-    /// What confines it.
     pub(crate) sandbox: Option<Sandbox>,
     /// Where a confined program starts.
     #[cfg_attr(
@@ -96,7 +95,7 @@ pub(crate) struct SpawnRequest {
 pub(crate) enum SpawnError {
     /// The operating system says so, about the program or its directory.
     System(io::Error),
-    /// Everything is said.
+    /// The error says all there is to say.
     #[cfg_attr(
         not(target_os = "linux"),
         expect(dead_code, reason = "children are not confined there yet")
@@ -116,7 +115,7 @@ impl From<io::Error> for SpawnError {
 pub(crate) enum Request {
     /// Ask them to end.
     Terminate,
-    /// End them.
+    /// End them without asking.
     Kill,
     /// Interrupt the program itself, as Ctrl-C would.
     Interrupt,

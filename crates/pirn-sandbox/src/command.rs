@@ -76,14 +76,14 @@ impl Command {
         }
     }
 
-    /// Adds one argument.
+    /// Adds one argument after those given before.
     #[must_use]
     pub fn arg(mut self, argument: impl Into<OsString>) -> Self {
         self.arguments.push(argument.into());
         self
     }
 
-    /// Adds arguments.
+    /// Adds arguments after those given before.
     #[must_use]
     pub fn args<S: Into<OsString>>(mut self, arguments: impl IntoIterator<Item = S>) -> Self {
         self.arguments.extend(arguments.into_iter().map(Into::into));

@@ -32,7 +32,7 @@ const LINE_CHARACTERS_MAX: usize = 2_000;
 /// What a confinement comes to, as far as its refusals can be explained by it.
 #[derive(Debug, Clone, Copy)]
 pub struct SandboxFacts<'a> {
-    /// The policy.
+    /// The policy that children ran under.
     pub policy: &'a SandboxPolicy,
     /// The level in force.
     pub level: Option<Level>,
@@ -50,12 +50,12 @@ pub struct SandboxFacts<'a> {
     pub privileged: bool,
 }
 
-/// What was refused.
+/// What a child was refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DenialSubject {
     /// A file or folder, by the name that the program used.
     Path(PathBuf),
-    /// A host.
+    /// A host, by name or address.
     Host(String),
     /// The network, where no host is named.
     Network,
@@ -94,7 +94,7 @@ pub enum Evidence {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Denial {
-    /// What was refused.
+    /// What the child was refused.
     pub subject: DenialSubject,
     /// How sure that is.
     pub evidence: Evidence,
@@ -143,7 +143,7 @@ pub fn explain(
     denials
 }
 
-/// Programs repeat themselves.
+/// Adds a denial, unless the program was refused the same before.
 fn add(denials: &mut Vec<Denial>, denial: Denial) {
     let known = denials.iter().any(|known| known.subject == denial.subject);
     // One more than is shown, since one may be taken out again.

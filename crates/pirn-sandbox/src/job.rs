@@ -6,20 +6,16 @@ use std::time::Duration;
 use crate::policy::Limits;
 use crate::report::{Layer, MissingLayer};
 
-/// Bits of `JOBOBJECT_BASIC_LIMIT_INFORMATION::LimitFlags`.
+/// Bits of `LimitFlags` in `JOBOBJECT_BASIC_LIMIT_INFORMATION`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct LimitFlags(pub(crate) u32);
 
 impl LimitFlags {
-    /// `JOB_OBJECT_LIMIT_PROCESS_TIME`
     pub(crate) const PROCESS_TIME: u32 = 0x0002;
-    /// `JOB_OBJECT_LIMIT_ACTIVE_PROCESS`
     pub(crate) const ACTIVE_PROCESS: u32 = 0x0008;
-    /// `JOB_OBJECT_LIMIT_JOB_MEMORY`
     pub(crate) const JOB_MEMORY: u32 = 0x0200;
     /// `JOB_OBJECT_LIMIT_DIE_ON_UNHANDLED_EXCEPTION`: no box on the screen that waits for somebody to press a key.
     pub(crate) const DIE_ON_UNHANDLED_EXCEPTION: u32 = 0x0400;
-    /// `JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE`
     pub(crate) const KILL_ON_JOB_CLOSE: u32 = 0x2000;
 }
 

@@ -8,11 +8,11 @@ use crate::named;
 /// an allow-list needs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum NetworkMode {
-    /// Nothing outside.
+    /// Nothing outside the sandbox.
     Off,
     /// Hosts that are listed.
     AllowList,
-    /// Everything.
+    /// Everything that the machine can reach.
     #[default]
     On,
 }

@@ -20,10 +20,10 @@ pub struct ChildOutput {
     source: Source,
 }
 
-/// What [`ChildOutput::read_bounded`] kept.
+/// What [`ChildOutput::read_bounded`] read and kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CapturedOutput {
-    /// The first bytes.
+    /// The first bytes of the output, up to the bound.
     pub bytes: Vec<u8>,
     /// Bytes that were read and thrown away after the limit.
     pub dropped_bytes: u64,

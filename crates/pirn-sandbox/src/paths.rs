@@ -58,7 +58,6 @@ pub(crate) struct Paths {
 /// A place that must not be read.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Unreadable {
-    /// Where it is.
     pub(crate) path: PathBuf,
     /// Whether it is a folder.
     pub(crate) is_folder: bool,

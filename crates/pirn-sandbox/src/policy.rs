@@ -65,7 +65,7 @@ pub enum Network {
     Off,
     /// What this proxy lets through, and nothing else. Where no private network can be made, nothing.
     AllowList(NetworkProxy),
-    /// Everything.
+    /// Everything that the machine can reach.
     #[default]
     On,
 }
@@ -139,7 +139,7 @@ pub enum LevelChoice {
     AtMost(Level),
 }
 
-/// What is readable.
+/// What children may read.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Readable {
@@ -191,7 +191,7 @@ pub struct SandboxPolicy {
     pub working_folder: PathBuf,
     /// Further folders and files that may be written under [`Profile::WorkspaceWrite`]. Missing ones are left out.
     pub write_roots: Vec<PathBuf>,
-    /// What is readable.
+    /// What children may read.
     pub readable: Readable,
     /// What is not, even so: absolute paths, `~/…`, and patterns for names at any depth (`**/.env*`), which are looked for
     /// below the working folder and the write roots. See [`UNREADABLE_DEFAULT`].
@@ -200,7 +200,7 @@ pub struct SandboxPolicy {
     pub home: Option<PathBuf>,
     /// Where the private temporary folder is created.
     pub temp_dir: PathBuf,
-    /// Bounds on resources.
+    /// Bounds on what children use together.
     pub limits: Limits,
     /// Which level to use.
     pub level: LevelChoice,

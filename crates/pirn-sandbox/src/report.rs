@@ -123,7 +123,7 @@ impl<'de> Deserialize<'de> for Layer {
 /// A layer that the policy would use and the machine does not give.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MissingLayer {
-    /// The layer.
+    /// The layer that is missing.
     pub layer: Layer,
     /// Why it is missing, as one sentence.
     pub reason: String,

@@ -25,7 +25,6 @@ pub(crate) enum NetworkAccess {
         expect(dead_code, reason = "there is no listener for it yet")
     )]
     Proxy(u16),
-    /// Everything.
     Everything,
 }
 

@@ -20,7 +20,7 @@ pub(crate) enum Channel {
 }
 
 impl Channel {
-    /// Sends one message.
+    /// Sends one message to the client.
     pub(crate) async fn message(&mut self, text: &[u8]) -> io::Result<()> {
         match self {
             Self::Pipe(pipe) => write(pipe, &[text, b"\n"]).await,

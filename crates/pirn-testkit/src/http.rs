@@ -41,7 +41,7 @@ pub struct FakeHttp {
 
 /// Which of the two listeners a request came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Door {
+enum ListenerRole {
     Own,
     Neighbour,
 }
@@ -83,8 +83,12 @@ impl FakeHttp {
             stream: Arc::default(),
             tasks: std::sync::Mutex::new(Some(JoinSet::new())),
         });
-        server.spawn(accept(Arc::clone(&server), own, Door::Own));
-        server.spawn(accept(Arc::clone(&server), neighbour, Door::Neighbour));
+        server.spawn(accept(Arc::clone(&server), own, ListenerRole::Own));
+        server.spawn(accept(
+            Arc::clone(&server),
+            neighbour,
+            ListenerRole::Neighbour,
+        ));
         Ok(Self { address, server })
     }
 
@@ -110,26 +114,26 @@ impl Drop for FakeHttp {
     }
 }
 
-async fn accept(server: Arc<Server>, listener: TcpListener, door: Door) {
+async fn accept(server: Arc<Server>, listener: TcpListener, role: ListenerRole) {
     while let Ok((socket, _)) = listener.accept().await {
         let shared = Arc::clone(&server);
         server.spawn(async move {
             // However a connection ends, the log has what the test needs.
-            let _ended = serve(&shared, socket, door).await;
+            let _ended = serve(&shared, socket, role).await;
         });
     }
 }
 
-async fn serve(server: &Arc<Server>, socket: TcpStream, door: Door) -> io::Result<()> {
+async fn serve(server: &Arc<Server>, socket: TcpStream, role: ListenerRole) -> io::Result<()> {
     let (reader, writer) = socket.into_split();
     let mut halves = Some((BufReader::new(reader), writer));
     while let Some((mut reader, writer)) = halves.take() {
         let Some(seen) = request::read(&mut reader).await? else {
             return Ok(());
         };
-        server.player.log.push(match door {
-            Door::Own => seen.clone(),
-            Door::Neighbour => Seen {
+        server.player.log.push(match role {
+            ListenerRole::Own => seen.clone(),
+            ListenerRole::Neighbour => Seen {
                 method: format!("neighbour {}", seen.method),
                 ..seen.clone()
             },
@@ -149,21 +153,21 @@ async fn respond(
     let player = &server.player;
     let acts = match player.rule_for_request(seen) {
         Some(acts) => acts,
-        None if server.style == HttpStyle::Old => match old(seen) {
-            Old::Stream => {
+        None if server.style == HttpStyle::Old => match legacy_request(seen) {
+            LegacyRequest::Stream => {
                 let endpoint = player.fill(player.script.endpoint.as_bytes(), seen);
                 exchange
                     .become_stream(&endpoint, &server.stream, &player.log)
                     .await?;
                 return Ok(None);
             }
-            Old::Message => {
+            LegacyRequest::Message => {
                 exchange.status = 202;
                 exchange.finish().await?;
                 answer_on_stream(server, seen.clone());
                 return Ok(exchange.into_halves());
             }
-            Old::Other => vec![Act::Status(404)],
+            LegacyRequest::Other => vec![Act::Status(404)],
         },
         None => acts_for(server, seen),
     };
@@ -181,17 +185,17 @@ async fn respond(
 }
 
 /// What a request of the transport of 2024 is for.
-enum Old {
+enum LegacyRequest {
     Stream,
     Message,
     Other,
 }
 
-fn old(seen: &Seen) -> Old {
+fn legacy_request(seen: &Seen) -> LegacyRequest {
     match (seen.verb.as_str(), seen.path.as_str()) {
-        ("GET", _) => Old::Stream,
-        ("POST", path) if path.starts_with("/messages") => Old::Message,
-        _ => Old::Other,
+        ("GET", _) => LegacyRequest::Stream,
+        ("POST", path) if path.starts_with("/messages") => LegacyRequest::Message,
+        _ => LegacyRequest::Other,
     }
 }
 

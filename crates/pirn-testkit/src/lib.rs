@@ -18,5 +18,5 @@ mod usual;
 
 pub use http::{FakeHttp, HttpStyle};
 pub use log::{Log, Seen};
-pub use script::{Act, Manners, On, Script, Speaks};
+pub use script::{Act, On, Script, Speaks, Termination};
 pub use stdio::serve_stdio;

@@ -12,7 +12,7 @@ pub struct Script {
     pub(crate) tools: Vec<Value>,
     pub(crate) rules: Vec<Rule>,
     pub(crate) greeting: Vec<Act>,
-    pub(crate) manners: Manners,
+    pub(crate) termination: Termination,
     /// After how many messages a process stops reading.
     pub(crate) deaf_after: Option<usize>,
     /// What the first event of the transport of 2024 says.
@@ -32,10 +32,10 @@ pub enum Speaks {
 
 /// How a process takes being told to end.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Manners {
+pub enum Termination {
     /// Ends when its input ends.
     #[default]
-    Good,
+    WithInput,
     /// Goes on when its input ends, ends on SIGTERM.
     IgnoresEnd,
     /// Goes on whatever happens, until it is killed.
@@ -86,7 +86,7 @@ pub enum Act {
     Repeat(&'static str, usize),
     /// Sends bytes one after the other, with a pause after each.
     Drip(Vec<u8>, Duration),
-    /// Sends a notification.
+    /// Sends a notification with this method and these parameters.
     Notify(&'static str, Value),
     /// Reports progress so many times, with a pause after each.
     Progress(u32, Duration),
@@ -94,12 +94,12 @@ pub enum Act {
     Ask(&'static str, Value),
     /// Waits until so many requests or notifications with this method have come, from the start on.
     WaitFor(&'static str, usize),
-    /// Waits.
+    /// Waits this long before the next act.
     Pause(Duration),
     /// Does nothing more about this message. An HTTP request stays open until the client hangs up, which is noted as `hang up`.
     Never,
 
-    /// Ends the process.
+    /// Ends the process with this exit code.
     Exit(i32),
     /// Writes so many lines of a kilobyte to standard error.
     Flood(usize),
@@ -152,7 +152,7 @@ impl Script {
             tools: vec![tool("ok")],
             rules: Vec::new(),
             greeting: Vec::new(),
-            manners: Manners::Good,
+            termination: Termination::WithInput,
             deaf_after: None,
             endpoint: "/messages",
         }
@@ -171,7 +171,7 @@ impl Script {
         self
     }
 
-    /// Adds a rule.
+    /// Adds a rule, after those added before.
     #[must_use]
     pub fn on(mut self, on: On, acts: impl Into<Vec<Act>>) -> Self {
         self.rules.push(Rule {
@@ -216,8 +216,8 @@ impl Script {
 
     /// Sets how a process takes being told to end.
     #[must_use]
-    pub fn manners(mut self, manners: Manners) -> Self {
-        self.manners = manners;
+    pub fn termination(mut self, termination: Termination) -> Self {
+        self.termination = termination;
         self
     }
 }

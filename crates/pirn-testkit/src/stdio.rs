@@ -12,13 +12,13 @@ use tokio::sync::Mutex;
 use crate::channel::Channel;
 use crate::log::{Log, Seen};
 use crate::play::Player;
-use crate::script::{Manners, Script};
+use crate::script::{Script, Termination};
 use crate::text::Names;
 
 /// Plays `script` over this process's standard input and output, and writes what comes in to `log`. Returns when the process
 /// is to end; needs a tokio runtime.
 pub async fn serve_stdio(script: Script, log: &Path) -> io::Result<()> {
-    let _deaf = deafness(script.manners)?;
+    let _deaf = deafness(script.termination)?;
     let player = Arc::new(Player::new(script, Log::in_file(log)?, Names::default()));
     let output = Arc::new(Mutex::new(tokio::io::stdout()));
     let nothing = Seen::message(Value::Null);
@@ -37,9 +37,9 @@ pub async fn serve_stdio(script: Script, log: &Path) -> io::Result<()> {
             return std::future::pending().await;
         }
     }
-    match player.script.manners {
-        Manners::Good => Ok(()),
-        Manners::IgnoresEnd | Manners::IgnoresEverything => std::future::pending().await,
+    match player.script.termination {
+        Termination::WithInput => Ok(()),
+        Termination::IgnoresEnd | Termination::IgnoresEverything => std::future::pending().await,
     }
 }
 
@@ -62,10 +62,10 @@ fn receive(player: &Arc<Player>, output: &Arc<Mutex<tokio::io::Stdout>>, line: &
 }
 
 /// Takes the signals that ask a process to end, and does nothing about them.
-fn deafness(manners: Manners) -> io::Result<Vec<Signal>> {
-    match manners {
-        Manners::Good | Manners::IgnoresEnd => Ok(Vec::new()),
-        Manners::IgnoresEverything => [
+fn deafness(termination: Termination) -> io::Result<Vec<Signal>> {
+    match termination {
+        Termination::WithInput | Termination::IgnoresEnd => Ok(Vec::new()),
+        Termination::IgnoresEverything => [
             SignalKind::terminate(),
             SignalKind::interrupt(),
             SignalKind::hangup(),

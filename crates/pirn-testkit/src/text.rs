@@ -1,4 +1,4 @@
-//! Placeholders in texts.
+//! What placeholders in a script's texts stand for.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 

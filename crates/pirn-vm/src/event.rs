@@ -21,7 +21,7 @@ impl CallId {
 pub enum CallTarget {
     /// A member of `tools`.
     Tool,
-    /// A global function.
+    /// A global function like `searchTools`.
     Global,
 }
 
@@ -30,16 +30,16 @@ pub enum CallTarget {
 pub enum Event {
     /// It called the host; settle the call with [`crate::Vm::settle`].
     Call {
-        /// The open call.
+        /// The number by which the call is settled.
         id: CallId,
-        /// Tool or global.
+        /// Whether a tool or a global function was called.
         target: CallTarget,
         /// The tool's own name.
         name: String,
         /// The argument as JSON; `None` for `undefined`.
         arguments: Option<JsonText>,
     },
-    /// It showed something.
+    /// The script added an item to its output.
     Output(Output),
     /// It sent a message while it goes on.
     Notify(JsString),
@@ -50,7 +50,7 @@ pub enum Event {
 /// One item of output.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Output {
-    /// `text(v)`.
+    /// What was given to `text(v)`, or returned.
     Text(JsString),
     /// A line of `console`.
     Console(JsString),
@@ -58,16 +58,16 @@ pub enum Output {
     Image {
         /// The bytes as base64.
         data: String,
-        /// The media type.
+        /// The media type, like `image/png`.
         mime_type: String,
         /// `auto`, `low`, `high` or `original`, where the script said so.
         detail: Option<String>,
     },
-    /// `audio(v)`.
+    /// What was given to `audio(v)`.
     Audio {
         /// The bytes as base64.
         data: String,
-        /// The media type.
+        /// The media type, like `audio/wav`.
         mime_type: String,
     },
 }
@@ -77,7 +77,7 @@ pub enum Output {
 pub enum End {
     /// It returned; `None` is `undefined`. Also after `exit()`.
     Returned(Option<JsonText>),
-    /// It threw.
+    /// It threw an error that nobody caught.
     Failed(Failure),
     /// It was stopped; the failure says where it was, when that is known.
     Stopped(StopReason, Option<Failure>),
@@ -92,7 +92,7 @@ pub enum End {
 pub enum StopReason {
     /// Its [`crate::InterruptHandle`] was used.
     Interrupted,
-    /// Its deadline passed.
+    /// The deadline passed while it ran or waited.
     Deadline,
     /// It used up its processor time.
     Cpu,
@@ -103,7 +103,7 @@ pub enum StopReason {
 pub struct Failure {
     /// The error's name; `None` when something else than an Error was thrown.
     pub name: Option<String>,
-    /// The message.
+    /// The error's message, without its name.
     pub message: JsString,
     /// `Name: message`, then the frames, which point into the script.
     pub stack: Option<String>,

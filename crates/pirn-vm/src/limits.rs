@@ -13,7 +13,7 @@ pub struct Limits {
     pub cpu: Duration,
     /// UTF-16 code units of all output together.
     pub output_characters: u32,
-    /// Items of output.
+    /// Items of output, of any kind.
     pub output_items: u32,
     /// UTF-16 code units of one stored value as JSON.
     pub store_value_characters: u32,

@@ -43,7 +43,7 @@ pub struct GlobalBinding {
 /// Which arguments of a global the host gets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GlobalArguments {
-    /// The first one.
+    /// Only the first one.
     First,
     /// All of them, as a list.
     Spread,

@@ -175,17 +175,17 @@ impl JsonText {
         Self(text.into())
     }
 
-    /// Serialises a value.
+    /// Serialises a value as JSON.
     pub fn from_value(value: &Value) -> Self {
         Self(value.to_string())
     }
 
-    /// The text.
+    /// The JSON as it is.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The text.
+    /// The JSON as it is.
     pub fn into_string(self) -> String {
         self.0
     }

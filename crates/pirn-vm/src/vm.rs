@@ -79,7 +79,7 @@ pub enum Step {
         /// When the next timer fires.
         wake_at: Option<Instant>,
     },
-    /// It is over.
+    /// The script is over.
     Ended(End),
 }
 
@@ -90,13 +90,13 @@ pub enum Settlement {
     Resolved(Option<JsonText>),
     /// The promise rejects with an `Error`.
     Rejected {
-        /// The error's message.
+        /// The message of the `Error` that the script gets.
         message: String,
-        /// `error.tool`.
+        /// The error's property `tool`.
         tool: Option<String>,
-        /// `error.callId`.
+        /// The error's property `callId`.
         call_id: Option<String>,
-        /// `error.kind`.
+        /// The error's property `kind`.
         kind: Option<String>,
     },
 }

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 enum Allowed {
     /// Everything: this crate puts the parts together.
     Everything,
-    /// These crates only.
+    /// It may depend on these crates and no others.
     Only(&'static [&'static str]),
 }
 

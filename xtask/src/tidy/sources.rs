@@ -5,7 +5,7 @@ use super::repository::{File, Repository};
 
 /// A line of a source file.
 pub(super) struct Line<'a> {
-    /// Counted from 1.
+    /// The number of the line, counted from 1.
     pub(super) number: usize,
     /// Without leading and trailing blanks.
     pub(super) text: &'a str,

@@ -10,7 +10,7 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use super::Servers;
-use super::hand::ByHand;
+use super::raw_server::RawServer;
 use crate::Options;
 use crate::report::Report;
 use crate::stats::Samples;
@@ -31,7 +31,7 @@ pub(super) async fn measure(options: &Options, report: &mut Report) -> Result<()
         .wait_for(Waiting::All, &CancellationToken::new())
         .await;
     let pipeline = Pipeline::builder(servers.registry.clone()).build();
-    let mut hand = ByHand::start(Command::new(&program).arg("serve-noop"))?;
+    let mut hand = RawServer::start(Command::new(&program).arg("serve-noop"))?;
     let arguments = json!({"name": "noop", "arguments": {"value": "some text"}});
     let mut through = Vec::with_capacity(CALLS);
     let mut by_hand = Vec::with_capacity(CALLS);

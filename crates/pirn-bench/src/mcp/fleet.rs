@@ -11,7 +11,7 @@ use pirn_vm::{EngineOptions, VmEngine};
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::{Servers, hand, peers_folder, surface};
+use super::{Servers, peers_folder, raw_server, surface};
 use crate::Options;
 use crate::report::Report;
 use crate::stats::Samples;
@@ -35,7 +35,7 @@ pub(super) async fn measure(options: &Options, report: &mut Report) -> Result<()
     let mut together = Vec::new();
     let mut ratios = Vec::new();
     for round in 0..ROUNDS {
-        let hand_ms = hand::slowest(&servers)?;
+        let hand_ms = raw_server::slowest(&servers)?;
         let (fleet, all_ms) = connect(&Value::Object(servers.clone())).await?;
         if round == 0 {
             let engine = VmEngine::new(EngineOptions::default())?;

@@ -212,16 +212,15 @@ fn request(language: Language, code: &str, timeout: Duration) -> EvalRequest {
             effects: Effects::READ,
             input_schema: json!({"type": "object"}),
         }],
-        caller: Arc::new(Nothing),
+        caller: Arc::new(NoopCaller),
         updates: None,
         cancel: CancellationToken::new(),
     }
 }
 
-/// Answers at once.
-struct Nothing;
+struct NoopCaller;
 
-impl CapabilityCaller for Nothing {
+impl CapabilityCaller for NoopCaller {
     fn call(
         &self,
         _name: String,

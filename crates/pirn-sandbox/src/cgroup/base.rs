@@ -12,7 +12,7 @@ const LEVELS_MAX: usize = 3;
 const TRIED_BYTES: u64 = 1 << 40;
 const TRIED_PROCESSES: u64 = 1 << 20;
 
-/// The two interfaces.
+/// The two versions of the cgroup file system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Version {
     One,

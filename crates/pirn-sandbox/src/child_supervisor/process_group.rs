@@ -66,7 +66,7 @@ impl ChildSupervisor {
         &self.states
     }
 
-    /// Nobody counts.
+    /// Nobody counts them on these systems.
     #[expect(
         clippy::unused_self,
         reason = "other systems do count, see the other file"

@@ -5,7 +5,6 @@
 pub(crate) enum Complaint {
     /// The file system is read-only.
     ReadOnly,
-    /// No permission.
     Denied,
     /// The operation is not permitted.
     NotPermitted,

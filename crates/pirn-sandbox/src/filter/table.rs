@@ -20,14 +20,15 @@ pub(super) struct ArgumentTest {
 /// What an argument is compared with.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Comparison {
-    /// This value.
     Equal(u32),
-    /// Any other value.
     Not(u32),
     /// All of these bits are set.
     WithBits(u32),
     /// The bits of the mask have this value.
-    Masked { mask: u32, value: u32 },
+    Masked {
+        mask: u32,
+        value: u32,
+    },
 }
 
 /// Newer than the C library's headers; the same on every architecture since 5.0.

@@ -15,11 +15,11 @@ pub enum AddressKind {
     Public,
     /// A private network: RFC 1918, shared and benchmark space, unique local addresses.
     Private,
-    /// This machine.
+    /// The machine itself, like `127.0.0.1`.
     Loopback,
     /// No address at all; systems take it for this machine.
     Unspecified,
-    /// The local link.
+    /// Neighbours on the same link, like `169.254.0.1`.
     LinkLocal,
     /// A metadata service, which hands out a cloud machine's credentials.
     Metadata,

@@ -128,7 +128,7 @@ pub struct NetworkDecision {
     pub port: u16,
     /// Whether it was let through.
     pub verdict: NetworkVerdict,
-    /// Why.
+    /// Why it was let through or refused.
     pub reason: NetworkReason,
     /// Counts the decisions of one proxy, from 1.
     pub at: u64,

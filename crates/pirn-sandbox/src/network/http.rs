@@ -48,7 +48,7 @@ impl Failure {
     }
 }
 
-/// Serves one request.
+/// Serves the one request of a connection.
 pub(crate) async fn serve(
     mut client: Client,
     connector: &Connector,

@@ -34,7 +34,7 @@ pub struct NetworkOptions {
     pub private_networks: bool,
     /// Who is asked about hosts that no rule decides; without, they are refused.
     pub asker: Option<Arc<dyn NetworkAsker>>,
-    /// Told every decision.
+    /// Is told every decision as it is made.
     pub on_decision: Option<DecisionSink>,
     /// Told every rule that was answered with [`super::NetworkAnswer::Always`], so that the caller can keep it.
     pub on_always: Option<AlwaysSink>,

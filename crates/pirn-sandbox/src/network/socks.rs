@@ -22,7 +22,7 @@ use super::relay;
 /// The longest message: a request with a name of 255 bytes has 262, a greeting with all methods 257.
 const MESSAGE_BYTES_MAX: usize = 512;
 
-/// Serves one request.
+/// Serves the one request of a connection.
 pub(crate) async fn serve(
     mut client: Client,
     connector: &Connector,

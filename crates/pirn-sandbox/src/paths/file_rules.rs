@@ -59,7 +59,7 @@ pub enum FileRefusal {
          programs in the user's name. Change it yourself, or run this once with --sandbox off", .0.display()
     )]
     Protected(PathBuf),
-    /// [`Profile::ReadOnly`].
+    /// The profile is [`Profile::ReadOnly`], which allows no writing.
     #[error(
         "Sandbox: writing {} was refused: sandbox.profile is read-only; only the private temporary folder can be written", .0.display()
     )]

@@ -11,16 +11,13 @@ use super::{git, system};
 /// it, in reverse order, if it is still as it was.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Placeholder {
-    /// Where it goes.
     pub(crate) path: PathBuf,
-    /// What it is.
     pub(crate) kind: PlaceholderKind,
 }
 
 /// What a [`Placeholder`] is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum PlaceholderKind {
-    /// An empty folder.
     Folder,
     /// A file that holds this.
     File(Vec<u8>),

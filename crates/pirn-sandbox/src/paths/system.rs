@@ -118,7 +118,7 @@ pub(super) const STARTUP_FILES: &[StartupFile] = &[
     StartupFile::folder(".config/systemd"),
 ];
 
-/// One of [`STARTUP_FILES`].
+/// A file or folder of [`STARTUP_FILES`].
 pub(super) struct StartupFile {
     /// Below the home folder.
     pub(super) path: &'static str,

@@ -28,7 +28,7 @@ pub struct PolicySpec {
     /// Further places that they may write; see [`SandboxPolicy::write_roots`].
     #[serde(with = "os_text::paths")]
     pub write_roots: Vec<PathBuf>,
-    /// What is readable.
+    /// What children may read.
     pub readable: Readable,
     /// What is not, even so; see [`SandboxPolicy::unreadable`].
     pub unreadable: Vec<String>,
@@ -38,7 +38,7 @@ pub struct PolicySpec {
     /// Where the private temporary folder is created.
     #[serde(with = "os_text::path")]
     pub temp_dir: PathBuf,
-    /// Bounds on resources.
+    /// Bounds on what children use together.
     pub limits: Limits,
     /// Which level to use.
     pub level: LevelChoice,

@@ -16,7 +16,6 @@ const KERNEL_FOLDERS: &[&str] = &["/proc", "/sys/devices/system/cpu"];
 /// How a place can be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ReadKind {
-    /// Whole.
     Everything,
     /// Names only; of everything below as well.
     Names,

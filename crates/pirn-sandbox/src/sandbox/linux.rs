@@ -53,7 +53,7 @@ const NAMESPACES: c_int = libc::CLONE_NEWUSER
 pub(crate) struct PreparedLevel {
     level: Level,
     proc: Proc,
-    /// `None`: the machine's.
+    /// `None` where children share the machine's network.
     network: Option<Arc<PrivateNetwork>>,
     proxy: Option<NetworkProxy>,
     /// Where the proxy is to listen; until the first child comes.

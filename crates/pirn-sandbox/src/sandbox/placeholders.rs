@@ -34,7 +34,7 @@ pub(super) struct Placeholders {
 /// Whether what children need is as it was when it was looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PlaceholderCheck {
-    /// Yes.
+    /// Everything is there.
     All,
     /// Something has gone since.
     Outdated,
@@ -49,7 +49,7 @@ impl Placeholders {
         }
     }
 
-    /// Where sandboxes lie.
+    /// The folder in which sandboxes have theirs.
     fn temp_dir(&self) -> &Path {
         self.parts.parent().unwrap_or(&self.parts)
     }

@@ -24,7 +24,6 @@ use crate::sys::{Depth, IfMissing, Kind, Links, Propagation, Step};
 /// What the plan depends on besides the policy.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Shape {
-    /// What is visible.
     pub(super) view: View,
     /// Whether a `/proc` of its own can be mounted.
     pub(super) proc: Proc,
@@ -39,14 +38,13 @@ pub(super) enum View {
     Whole,
     /// Everything but the places of sockets, devices and the kernel.
     Covered,
-    /// Chosen places.
+    /// Only the places that the policy names.
     Chosen,
 }
 
 /// Whether a `/proc` of its own can be mounted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Proc {
-    /// Yes.
     Own,
     /// No: it is empty.
     Empty,

@@ -222,7 +222,7 @@ pub(crate) fn explain(failure: Failure, step: Option<&str>) -> String {
     }
 }
 
-/// A known cause.
+/// A cause that we know how to explain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Cause {
     Ubuntu,

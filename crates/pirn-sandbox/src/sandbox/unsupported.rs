@@ -10,7 +10,7 @@ use crate::policy::SandboxPolicy;
 use crate::report::{Layer, MissingLayer, SandboxReport};
 use crate::status::ExitStatus;
 
-/// Never made.
+/// Cannot be made on these systems.
 #[derive(Debug)]
 pub(crate) struct PreparedLevel(Infallible);
 

@@ -16,7 +16,7 @@ pub(super) const FIRST_FREE: RawFd = 3;
 /// Descriptors looked at one by one on kernels before 5.11, which cannot close a range.
 const DESCRIPTORS_MAX: RawFd = 65_536;
 
-/// When [`close_from`] closes.
+/// Whether [`close_from`] closes at once or at exec.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum CloseWhen {
     Now,

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::descriptors::open_without_links;
 
-/// An open folder.
+/// A folder held open, so that a path below it cannot be redirected.
 #[derive(Debug)]
 pub(crate) struct Folder(OwnedFd);
 

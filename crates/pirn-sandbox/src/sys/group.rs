@@ -3,15 +3,12 @@
 /// A signal for a whole group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum GroupSignal {
-    /// Asks to end.
     Terminate,
-    /// Ends.
     Kill,
     /// Interrupts, as Ctrl-C would.
     Interrupt,
     /// Stops where it is; cannot be caught.
     Stop,
-    /// Goes on.
     Continue,
 }
 

@@ -34,7 +34,6 @@ impl Launch {
 /// Whether there is a program to run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Purpose {
-    /// Run it.
     Run,
     /// Do everything but that, and end with code 0.
     Try,
@@ -43,17 +42,15 @@ pub(crate) enum Purpose {
 /// What a child is confined by.
 #[derive(Debug)]
 pub(crate) struct Confinement {
-    /// Its own namespaces.
     pub(crate) namespaces: Option<Namespaces>,
     /// Where it starts, inside.
     pub(crate) directory: CString,
     /// Limits by `setrlimit`, soft and hard alike.
     pub(crate) limits: Vec<ResourceLimit>,
-    /// Its cgroups.
     pub(crate) cgroups: Cgroups,
-    /// A Landlock ruleset.
+    /// A ruleset of Landlock, open.
     pub(crate) ruleset: Option<Arc<OwnedFd>>,
-    /// A seccomp filter.
+    /// A program of seccomp that filters system calls.
     pub(crate) filter: Option<&'static [sock_filter]>,
 }
 
@@ -63,12 +60,11 @@ pub(crate) type Resource = libc::__rlimit_resource_t;
 #[cfg(not(target_env = "gnu"))]
 pub(crate) type Resource = c_int;
 
-/// One limit.
+/// A limit that the program cannot raise again.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ResourceLimit {
-    /// `RLIMIT_…`.
+    /// One of the constants `RLIMIT_…`.
     pub(crate) resource: Resource,
-    /// The bound.
     pub(crate) bound: rlim_t,
 }
 
@@ -86,7 +82,7 @@ pub(crate) struct Cgroups {
 /// The namespaces of a child.
 #[derive(Debug)]
 pub(crate) struct Namespaces {
-    /// `CLONE_NEW…`.
+    /// A set of the flags `CLONE_NEW…`.
     pub(crate) flags: c_int,
     /// Whom its user namespace knows.
     pub(crate) map: IdentityMap,
@@ -94,7 +90,7 @@ pub(crate) struct Namespaces {
     pub(crate) network: Option<Arc<PrivateNetwork>>,
     /// Our command line, which the first process inside has as well.
     pub(crate) arguments: Option<Arguments>,
-    /// Its mounts.
+    /// Steps that make its view of the file system.
     pub(crate) mounts: Arc<[Step]>,
     /// Room for what [`Step::Take`] took, by slot.
     pub(crate) taken: Vec<RawFd>,
@@ -109,16 +105,16 @@ pub(crate) struct Namespaces {
 pub(crate) enum Step {
     /// Sets attributes of a mount and all below it.
     Attributes {
-        /// Where.
+        /// The mount, with all below it.
         path: CString,
-        /// `MOUNT_ATTR_…`.
+        /// Attributes to set, a set of the flags `MOUNT_ATTR_…`.
         set: u64,
         /// Whether mounts and unmounts stop travelling between it and the host's namespace.
         propagation: Propagation,
     },
     /// Copies a mount, to be put somewhere later.
     Take {
-        /// What.
+        /// The place whose mount is copied.
         source: CString,
         /// How much of it.
         depth: Depth,
@@ -131,57 +127,57 @@ pub(crate) enum Step {
     },
     /// Puts a copy somewhere.
     Put {
-        /// Which.
+        /// Where the copy was kept.
         slot: usize,
-        /// Where.
+        /// The place that the copy covers.
         target: CString,
-        /// `MOUNT_ATTR_…` to add.
+        /// Attributes to add, a set of the flags `MOUNT_ATTR_…`.
         set: u64,
         /// What to do when the place is not there.
         missing: IfMissing,
     },
     /// Covers a place with a copy of another one.
     Cover {
-        /// The other one.
+        /// The place that is copied.
         source: CString,
-        /// The place.
+        /// The place that is covered.
         target: CString,
     },
     /// Covers a place with something that cannot be read. Nothing is there: nothing to do.
     Hide {
-        /// The place.
+        /// The place that is covered.
         path: CString,
     },
     /// Makes a place a mount of its own, with these attributes added. Nothing is there: nothing to do.
     Pin {
-        /// The place.
+        /// The place that becomes a mount.
         path: CString,
-        /// `MOUNT_ATTR_…`.
+        /// Attributes to add, a set of the flags `MOUNT_ATTR_…`.
         set: u64,
     },
     /// Makes a folder or an empty file where there is nothing. Not through links out of what is writable at this point.
     Make {
-        /// Where.
+        /// The place, whose parent must exist.
         path: CString,
-        /// What.
+        /// Whether a folder or a file is made.
         kind: Kind,
     },
     /// Makes a link where there is nothing.
     Link {
-        /// Where.
+        /// The place of the link.
         path: CString,
-        /// Where it leads.
+        /// The path that the link holds.
         target: CString,
     },
     /// Mounts a file system of the kernel's.
     FileSystem {
-        /// Its type.
+        /// The type of file system, as the kernel names it.
         kind: &'static CStr,
-        /// Where.
+        /// The place it is mounted on.
         target: CString,
-        /// `MS_…`.
+        /// A set of the flags `MS_…`.
         flags: libc::c_ulong,
-        /// Its own options.
+        /// Options of this type of file system.
         options: &'static CStr,
     },
     /// Sets the highest number that a process of this namespace can have, which bounds how many there are.
@@ -193,7 +189,7 @@ pub(crate) enum Step {
     },
     /// Makes a mount the root and lets go of the old one.
     Pivot {
-        /// Which.
+        /// The mount that becomes the root.
         root: CString,
     },
 }
@@ -208,16 +204,13 @@ pub(crate) enum Kind {
 /// Whether mounts travel between namespaces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Propagation {
-    /// As before.
     Kept,
-    /// No more.
     Private,
 }
 
 /// How much of a mount is copied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Depth {
-    /// It alone.
     Mount,
     /// It and everything mounted below.
     Tree,
@@ -233,7 +226,7 @@ pub(crate) enum Links {
 /// What to do about a missing place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum IfMissing {
-    /// Nothing starts.
+    /// The child does not start.
     Fails,
     /// It is left out.
     LeftOut,

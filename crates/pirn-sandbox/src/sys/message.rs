@@ -10,7 +10,7 @@ use libc::c_int;
 /// The size of every message.
 pub(crate) const MESSAGE_BYTES: usize = 8;
 
-/// One message.
+/// What a process on the way to the program tells us.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Message {
     /// The program ended; sent once.
@@ -27,7 +27,6 @@ pub(crate) enum Message {
 pub(crate) enum PassedDescriptor {
     /// The user namespace that owns a network namespace.
     UserNamespace,
-    /// A network namespace.
     NetworkNamespace,
     /// A listener in it.
     Listener,
@@ -51,11 +50,11 @@ pub(crate) struct Report {
 /// Where setting up a child went wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Failure {
-    /// In which part.
+    /// The part of the work that failed.
     pub(crate) stage: Stage,
     /// Which step of the mount plan, in [`Stage::Mounts`].
     pub(crate) step: u16,
-    /// The error number.
+    /// The error number of the system call.
     pub(crate) errno: c_int,
 }
 

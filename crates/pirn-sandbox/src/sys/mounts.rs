@@ -17,7 +17,7 @@ pub(super) struct StepFailure {
     pub(super) errno: c_int,
 }
 
-/// Does all steps.
+/// Performs all steps of the plan in order.
 pub(super) fn perform(namespaces: &mut Namespaces) -> Result<(), StepFailure> {
     let Namespaces {
         mounts,

@@ -31,7 +31,6 @@ pub(crate) struct PrivateNetwork {
 /// What a private network offers besides loopback.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LoopbackService {
-    /// Nothing.
     Nothing,
     /// A listener on this port of loopback, which is ours.
     Listener(u16),

@@ -111,7 +111,7 @@ fn limit(confinement: &Confinement) -> Result<(), c_int> {
 /// Gives up every capability, for ever. In a user namespace a process starts with all of them, and root gets them back on exec
 /// unless that is forbidden.
 fn drop_capabilities(confinement: &Confinement) -> Result<(), c_int> {
-    /// `_LINUX_CAPABILITY_VERSION_3`.
+    /// The constant `_LINUX_CAPABILITY_VERSION_3` of the kernel.
     const VERSION: u32 = 0x2008_0522;
     #[repr(C)]
     struct Header {

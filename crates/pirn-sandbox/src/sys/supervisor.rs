@@ -31,7 +31,6 @@ use crate::cgroup::{EVENTS_BYTES_MAX, counted_kills};
 pub(crate) enum SupervisorOrder {
     /// Ask every process to end.
     Terminate = b'T',
-    /// Kill every process.
     Kill = b'K',
     /// Interrupt the program itself.
     Interrupt = b'I',
@@ -43,7 +42,7 @@ pub(crate) enum SupervisorOrder {
 
 /// What a supervisor watches over.
 pub(super) struct Watch<'launch> {
-    /// The program.
+    /// The process number of the program itself.
     pub(super) main: pid_t,
     /// The end of the lifeline.
     pub(super) lifeline: RawFd,
@@ -58,7 +57,6 @@ pub(super) struct Watch<'launch> {
 /// Who a supervisor answers for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SupervisedScope {
-    /// Its descendants.
     Descendants,
     /// Everybody in its process namespace, whose first process it is.
     Namespace,

@@ -3,9 +3,7 @@
 /// The user this process acts as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct User {
-    /// The effective user.
     pub(crate) id: u32,
-    /// The effective group.
     pub(crate) group: u32,
 }
 

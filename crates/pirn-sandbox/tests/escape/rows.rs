@@ -1,4 +1,4 @@
-//! The attempts.
+//! All attempts to get out, by what they go for.
 
 mod files;
 mod git;

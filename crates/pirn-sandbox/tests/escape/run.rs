@@ -11,7 +11,7 @@ use crate::stage::{Stage, expect, text};
 
 /// The longest an attempt may take.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
-/// The longest output.
+/// Output beyond this is cut.
 const OUTPUT_BYTES_MAX: usize = 1 << 20;
 
 /// What an attempt printed, and what it was confined by.

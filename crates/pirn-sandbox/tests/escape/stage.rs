@@ -195,7 +195,6 @@ impl Stage {
         Ok(())
     }
 
-    /// Prepares the confinement.
     pub(crate) fn sandbox(&self) -> Result<Sandbox, String> {
         Sandbox::prepare(self.policy.clone()).map_err(|error| error.to_string())
     }

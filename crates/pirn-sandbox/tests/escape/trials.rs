@@ -184,7 +184,7 @@ fn make_place(folder: &Path, user: User) -> Result<PathBuf, String> {
     Ok(root)
 }
 
-/// Makes one attempt.
+/// Makes one attempt, in a process of its own.
 fn inner(rows: &[Attempt], name: &str, level: &str, root: &str) -> ExitCode {
     let Some(row) = rows.iter().find(|row| row.name == name) else {
         return ExitCode::FAILURE;

@@ -1,4 +1,4 @@
-//! Starting, reading, waiting.
+//! Starting children, reading their output, waiting for their end.
 
 use std::time::{Duration, Instant};
 

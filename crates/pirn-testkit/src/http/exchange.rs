@@ -27,7 +27,6 @@ pub(crate) struct Exchange {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// Nothing was sent.
     Empty,
     /// Events are being sent.
     Streaming,

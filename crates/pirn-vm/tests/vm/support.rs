@@ -25,7 +25,7 @@ pub(crate) struct Finished {
 }
 
 impl Finished {
-    /// The returned JSON.
+    /// The JSON that the script returned.
     pub(crate) fn value(&self) -> &str {
         match &self.end {
             End::Returned(Some(json)) => json.as_str(),

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use pirn_testkit::{Act, Manners, On};
+use pirn_testkit::{Act, On, Termination};
 use serde_json::json;
 
 use crate::row::{Call, Healthy, Row, STDIO, Saw, legacy};
@@ -53,17 +53,20 @@ fn ends() -> Vec<Row> {
 
 /// Whatever a server leaves behind is gone when it is closed.
 fn leftovers() -> Vec<Row> {
-    let manners = |name, manners| Row::new(name, STDIO, legacy().manners(manners));
+    let termination = |name, termination| Row::new(name, STDIO, legacy().termination(termination));
     vec![
-        manners("ignores_the_end_of_its_input", Manners::IgnoresEnd),
-        manners("ignores_the_end_and_sigterm", Manners::IgnoresEverything),
+        termination("ignores_the_end_of_its_input", Termination::IgnoresEnd),
+        termination(
+            "ignores_the_end_and_sigterm",
+            Termination::IgnoresEverything,
+        ),
         Row::new("grandchild", STDIO, legacy().greeting([Act::Grandchild])),
         Row::new(
             "grandchild_of_a_stubborn_server",
             STDIO,
             legacy()
                 .greeting([Act::Grandchild])
-                .manners(Manners::IgnoresEverything),
+                .termination(Termination::IgnoresEverything),
         ),
         row(
             "grandchild_of_a_server_that_died",

@@ -32,7 +32,6 @@ enum State {
     SizeEnd {
         size: u64,
     },
-    /// In a chunk.
     Chunk {
         left: u64,
     },

@@ -18,7 +18,7 @@ pub(crate) struct RequestHead {
 /// What the client wants of the host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Purpose {
-    /// `CONNECT`: a tunnel.
+    /// The method `CONNECT`, which asks for a tunnel.
     Tunnel,
     /// One request without encryption.
     Forward { head: Vec<u8>, body: BodyLength },

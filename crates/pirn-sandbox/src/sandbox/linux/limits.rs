@@ -15,9 +15,7 @@ use crate::sys::{self, Cgroups, ResourceLimit};
 /// Whether the numbers of processes can be bounded in a process namespace, and with them how many processes there are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ProcessNumbers {
-    /// Yes.
     Bounded,
-    /// No.
     Unbounded,
 }
 

@@ -48,7 +48,6 @@ impl Record {
         parts.join(NAME).symlink_metadata().is_ok()
     }
 
-    /// Removes it.
     pub(super) fn remove(parts: &Path) {
         // It may never have been written.
         let _none = std::fs::remove_file(parts.join(NAME));

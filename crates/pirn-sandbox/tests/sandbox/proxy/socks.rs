@@ -1,4 +1,4 @@
-//! SOCKS5.
+//! The proxy as clients of SOCKS5 see it.
 
 use pirn_sandbox::NetworkOptions;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};

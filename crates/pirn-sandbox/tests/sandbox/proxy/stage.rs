@@ -83,7 +83,7 @@ impl NetworkUplink for FakeUplink {
     }
 }
 
-/// A running proxy.
+/// A running proxy, with a network made up for it.
 #[derive(Debug)]
 pub(crate) struct Stage {
     pub(crate) proxy: NetworkProxy,

@@ -169,7 +169,7 @@ pub(crate) struct Traces {
     pub(crate) connected: &'static [&'static str],
 }
 
-/// Nothing at all.
+/// The proxy has done nothing outside.
 pub(crate) const NO_TRACES: Traces = Traces {
     asked: &[],
     connected: &[],

@@ -7,15 +7,15 @@ use std::time::Instant;
 use anyhow::{Context as _, Result, bail};
 use serde_json::{Map, Value, json};
 
-/// One server.
-pub(super) struct ByHand {
+/// A server that is spoken to without a client, one line for each message.
+pub(super) struct RawServer {
     child: Child,
     input: ChildStdin,
     output: BufReader<ChildStdout>,
     line: String,
 }
 
-impl ByHand {
+impl RawServer {
     pub(super) fn start(command: &mut Command) -> Result<Self> {
         let mut child = command
             .stdin(Stdio::piped())
@@ -74,7 +74,7 @@ impl ByHand {
     }
 }
 
-impl Drop for ByHand {
+impl Drop for RawServer {
     fn drop(&mut self) {
         // It may have ended already.
         drop(self.child.kill());
@@ -92,9 +92,9 @@ pub(super) fn slowest(servers: &Map<String, Value>) -> Result<f64> {
             for argument in entry["args"].as_array().into_iter().flatten() {
                 command.arg(argument.as_str().unwrap_or_default());
             }
-            std::thread::spawn(move || -> Result<(f64, ByHand)> {
+            std::thread::spawn(move || -> Result<(f64, RawServer)> {
                 let at = Instant::now();
-                let mut server = ByHand::start(&mut command)?;
+                let mut server = RawServer::start(&mut command)?;
                 server.connect()?;
                 Ok((at.elapsed().as_secs_f64() * 1e3, server))
             })
