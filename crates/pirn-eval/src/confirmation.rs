@@ -1,90 +1,64 @@
 //! Whether a program may run: the question to a person, and what holds where nobody can be asked.
 //!
 //! Two gates stand one behind the other and do not know of each other. The first: with nobody to ask, nothing runs unless
-//! [`NonInteractive::Allowed`] says so, whatever the second says. The second: with somebody to ask, the person is asked unless
-//! [`Asking::Never`] says otherwise, or an approval of exactly this program is remembered.
+//! [`NonInteractive::Allowed`] says so, whatever the second says. The second: with somebody to ask, the person is asked in the
+//! [`ApprovalQueue`] unless [`ProgramQuestions::Never`] says otherwise, or the call that brought the program was approved with it.
 
 mod escape;
 
-use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use futures_util::future::BoxFuture;
-use pirn_tool::Effects;
+use pirn_tool::{
+    Answer, ApprovalQueue, ApprovalRequest, ApprovedBy, CallContext, Choice, Covers, Effects,
+    ProgramSubject, Reply, Scope, Subject,
+};
+use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
 use crate::request::Language;
 
 pub use escape::escape_source;
 
-/// Approvals that are remembered; of more, the new ones are asked again.
-const REMEMBERED_MAX: usize = 10_000;
-
-/// What a person says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Answer {
-    /// Run it this once.
-    Yes,
-    /// Run it, also when exactly this program comes again in this session. The same as [`Self::Yes`] where approvals are not
-    /// remembered.
-    YesForSession,
-    /// Do not run it.
-    No,
-    /// Nobody answered, because nobody could be asked.
-    Nobody,
-}
-
-/// The question about one program.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Question {
-    /// Its language.
-    pub language: Language,
-    /// Its whole source as [`escape_source`] shows it: on a terminal, nothing in it moves the cursor, hides or changes places.
-    pub source: String,
-    /// Bytes of the source itself.
-    pub code_bytes: usize,
+/// One program that is to be run, as a person is asked about it.
+#[derive(Debug, Clone)]
+pub struct ProgramQuestion {
+    /// The program as a question shows it.
+    pub subject: ProgramSubject,
+    /// The source itself.
+    pub code: String,
     /// What the program and the tools that it can call can do.
     pub effects: Effects,
-    /// What confines it, in one sentence.
-    pub confinement: String,
-    /// The names of the tools that it can call.
-    pub callable: Vec<String>,
-    /// Hexadecimal SHA-256 of language, effects, confinement and source: what an approval is remembered by.
-    pub fingerprint: String,
-    /// Whether [`Answer::YesForSession`] differs from [`Answer::Yes`].
-    pub can_remember: bool,
 }
 
-/// Asks a person. A program or a model can never answer.
-pub trait Confirmer: Send + Sync {
-    /// Whether somebody can be asked at all.
-    fn is_present(&self) -> bool;
-
-    /// Asks. Questions may come at the same time; the implementation puts them in a row. Dropped when the call is cancelled.
-    fn confirm<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Answer>;
-
-    /// Says that an approval from earlier is used instead of a question. Does nothing by default.
-    fn tell_remembered(&self, _question: &Question) {}
-}
-
-/// Nobody is there.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct NobodyThere;
-
-impl Confirmer for NobodyThere {
-    fn is_present(&self) -> bool {
-        false
-    }
-
-    fn confirm<'a>(&'a self, _question: &'a Question) -> BoxFuture<'a, Answer> {
-        Box::pin(std::future::ready(Answer::Nobody))
+impl ProgramQuestion {
+    /// The question about a program that is confined as `confinement` says and can call the tools named in `callable`.
+    pub fn new(
+        language: Language,
+        code: &str,
+        effects: Effects,
+        confinement: String,
+        callable: Vec<String>,
+    ) -> Self {
+        let effect_names = effects.names().collect::<Vec<_>>().join(", ");
+        let definition = fingerprint(&[language.as_str(), &effect_names, &confinement, code]);
+        Self {
+            subject: ProgramSubject {
+                language: language.as_str().to_owned(),
+                source: escape_source(code),
+                code_bytes: code.len(),
+                confinement,
+                callable,
+                definition,
+            },
+            code: code.to_owned(),
+            effects,
+        }
     }
 }
 
 /// Whether a person who is there is asked.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Asking {
+pub enum ProgramQuestions {
     /// About every program.
     #[default]
     Always,
@@ -102,70 +76,33 @@ pub enum NonInteractive {
     Allowed,
 }
 
-/// Whether approvals are remembered.
+/// Whether a yes can hold for later programs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Remembering {
+pub enum ApprovalMemory {
     /// Every program is a question, also one that was approved before.
     #[default]
     Off,
-    /// [`Answer::YesForSession`] holds for exactly the same program until the session ends.
+    /// The person may say yes to exactly this program until the session ends. Nothing is kept longer.
     Session,
 }
 
 /// The gates that a program passes before anything of it starts.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub struct Gates {
-    /// Who is asked.
-    pub confirmer: Arc<dyn Confirmer>,
+    /// Where a person is asked.
+    pub approvals: ApprovalQueue,
+    /// The run that the program belongs to; see [`ApprovalRequest::run_id`].
+    pub run_id: String,
+    /// For whom the run is made; see [`ApprovalRequest::caller`].
+    pub caller: String,
+    /// The project's folder; see [`ApprovalRequest::project`].
+    pub project: String,
     /// Whether they are asked.
-    pub asking: Asking,
+    pub questions: ProgramQuestions,
     /// What holds when nobody can be asked.
     pub non_interactive: NonInteractive,
-    /// Whether approvals are remembered.
-    pub remembering: Remembering,
-    /// What was approved in this session.
-    pub approvals: Approvals,
-}
-
-/// Approvals of one session, by fingerprint. Clones share them.
-#[derive(Debug, Clone, Default)]
-pub struct Approvals {
-    fingerprints: Arc<Mutex<BTreeSet<String>>>,
-}
-
-impl Approvals {
-    /// Forgets them all, as when a session ends.
-    pub fn forget(&self) {
-        self.lock().clear();
-    }
-
-    fn hold(&self, fingerprint: &str) -> bool {
-        self.lock().contains(fingerprint)
-    }
-
-    fn add(&self, fingerprint: &str) {
-        let mut fingerprints = self.lock();
-        if fingerprints.len() < REMEMBERED_MAX {
-            fingerprints.insert(fingerprint.to_owned());
-        }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, BTreeSet<String>> {
-        self.fingerprints
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl std::fmt::Debug for Gates {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter
-            .debug_struct("Gates")
-            .field("asking", &self.asking)
-            .field("non_interactive", &self.non_interactive)
-            .field("remembering", &self.remembering)
-            .finish_non_exhaustive()
-    }
+    /// Whether a yes can hold for later programs.
+    pub memory: ApprovalMemory,
 }
 
 /// How a program came to be allowed.
@@ -175,6 +112,8 @@ pub enum Approval {
     Given,
     /// A person said yes to exactly this program earlier in the session.
     Remembered,
+    /// The call that brought the program was approved with it.
+    WithCall,
     /// Nobody is asked about programs.
     NotAsked,
     /// Nobody could be asked, and that is allowed.
@@ -187,6 +126,7 @@ impl Approval {
         match self {
             Self::Given => "given",
             Self::Remembered => "remembered",
+            Self::WithCall => "with-call",
             Self::NotAsked => "not-asked",
             Self::NonInteractive => "non-interactive",
         }
@@ -194,81 +134,124 @@ impl Approval {
 }
 
 /// Why a program may not run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Denial {
     /// The person said no.
-    Declined,
+    Declined {
+        /// What the person wants the model to know.
+        words: Option<String>,
+    },
     /// Nobody could be asked.
     NobodyToAsk,
+    /// Nobody answered; says why, as the end of a sentence.
+    Unanswered {
+        /// Why, as the end of a sentence.
+        cause: String,
+    },
 }
 
 impl Denial {
     /// A sentence for the model and for people.
-    pub fn message(self) -> &'static str {
+    pub fn message(&self) -> String {
         match self {
-            Self::Declined => "approval denied: the user said no to this program; nothing was run",
+            Self::Declined { words: None } => {
+                "approval denied: the user said no to this program; nothing was run".to_owned()
+            }
+            Self::Declined { words: Some(words) } => format!(
+                "approval denied: the user said no to this program; nothing was run. The user says: {words}"
+            ),
             Self::NobodyToAsk => {
                 "approval denied: there is nobody to ask, and the setting eval.allowNonInteractive does not allow programs \
                  without asking; nothing was run"
+                    .to_owned()
+            }
+            Self::Unanswered { cause } => {
+                format!("approval denied: the question was not answered ({cause}); nothing was run")
             }
         }
     }
 }
 
 impl Gates {
-    /// Gates that ask `confirmer` about every program and refuse where nobody can be asked.
-    pub fn new(confirmer: Arc<dyn Confirmer>) -> Self {
+    /// Gates that ask about every program and refuse where nobody can be asked.
+    pub fn new(approvals: ApprovalQueue) -> Self {
         Self {
-            confirmer,
-            asking: Asking::default(),
+            approvals,
+            run_id: String::new(),
+            caller: String::new(),
+            project: String::new(),
+            questions: ProgramQuestions::default(),
             non_interactive: NonInteractive::default(),
-            remembering: Remembering::default(),
-            approvals: Approvals::default(),
+            memory: ApprovalMemory::default(),
         }
     }
 
-    /// Decides about one program.
-    pub async fn pass(&self, question: &Question) -> Result<Approval, Denial> {
-        if !self.confirmer.is_present() {
-            return self.without_anybody();
+    /// Decides about one program of the call that `context` belongs to. The call's clock stands still while a person is asked;
+    /// dropping the future withdraws the question.
+    pub async fn pass(
+        &self,
+        question: ProgramQuestion,
+        context: &CallContext,
+    ) -> Result<Approval, Denial> {
+        // Whoever approved the call has seen the program: it is the call's argument.
+        if context.approved.is_some() {
+            return Ok(Approval::WithCall);
         }
-        match self.asking {
-            Asking::Never => return Ok(Approval::NotAsked),
-            Asking::Always => {}
+        if !self.approvals.is_attended() {
+            return self.without_anybody(Denial::NobodyToAsk);
         }
-        if self.remembers(question) {
-            self.confirmer.tell_remembered(question);
-            return Ok(Approval::Remembered);
+        match self.questions {
+            ProgramQuestions::Never => return Ok(Approval::NotAsked),
+            ProgramQuestions::Always => {}
         }
-        match self.confirmer.confirm(question).await {
-            Answer::Yes => Ok(Approval::Given),
-            Answer::YesForSession => {
-                self.remember(question);
-                Ok(Approval::Given)
-            }
-            Answer::No => Err(Denial::Declined),
-            Answer::Nobody => self.without_anybody(),
+        let _asking = context.clock().asking();
+        let Reply {
+            answer,
+            approved_by,
+        } = self.approvals.ask(self.request(question, context)).await;
+        match answer {
+            Answer::Allow { .. } => Ok(match approved_by {
+                Some(ApprovedBy::Grant { .. }) => Approval::Remembered,
+                Some(ApprovedBy::Person { .. }) | None => Approval::Given,
+            }),
+            Answer::Deny { words } => Err(Denial::Declined { words }),
+            Answer::Unanswered { cause } => self.without_anybody(Denial::Unanswered { cause }),
+            Answer::Expired => Err(Denial::Unanswered {
+                cause: "its time was up".to_owned(),
+            }),
         }
     }
 
-    fn without_anybody(&self) -> Result<Approval, Denial> {
+    fn without_anybody(&self, denial: Denial) -> Result<Approval, Denial> {
         match self.non_interactive {
             NonInteractive::Allowed => Ok(Approval::NonInteractive),
-            NonInteractive::Refused => Err(Denial::NobodyToAsk),
+            NonInteractive::Refused => Err(denial),
         }
     }
 
-    fn remembers(&self, question: &Question) -> bool {
-        match self.remembering {
-            Remembering::Off => false,
-            Remembering::Session => self.approvals.hold(&question.fingerprint),
+    fn request(&self, question: ProgramQuestion, context: &CallContext) -> ApprovalRequest {
+        let ProgramQuestion {
+            subject,
+            code,
+            effects,
+        } = question;
+        let arguments = json!({"language": subject.language, "code": code});
+        let mut choices = vec![Choice::ONCE];
+        match self.memory {
+            ApprovalMemory::Off => {}
+            ApprovalMemory::Session => {
+                choices.push(Choice::new(Scope::Session, Covers::Arguments));
+            }
         }
-    }
-
-    fn remember(&self, question: &Question) {
-        match self.remembering {
-            Remembering::Off => {}
-            Remembering::Session => self.approvals.add(&question.fingerprint),
+        ApprovalRequest {
+            run_id: self.run_id.clone(),
+            caller: self.caller.clone(),
+            project: self.project.clone(),
+            call_id: Some(context.call_id.clone()),
+            parent_call_id: context.parent_call_id.clone(),
+            origin: context.origin,
+            choices,
+            ..ApprovalRequest::new(Subject::Program(subject), effects, arguments)
         }
     }
 }

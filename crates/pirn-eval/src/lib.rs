@@ -2,12 +2,72 @@
 //!
 //! A [`Kernel`] takes an [`EvalRequest`] and gives an [`EvalOutcome`]. Between it and the interpreters stands a broker, a
 //! process that its embedder's program becomes when it calls [`broker::run`]: it starts workers in a sandbox, bounds and
-//! forwards what they say, and ends with the kernel. What a program leaves in `state` is committed all or nothing to a
-//! [`StateStore`]; what it calls as `tool.*` goes to a [`CapabilityCaller`].
+//! forwards what they say, freezes them while a person is asked, and ends with the kernel. What a program leaves in `state` is
+//! committed all or nothing to a [`StateStore`]; what it calls as `tool.*` goes to a [`CapabilityCaller`], so many at once as
+//! [`CALLS_IN_FLIGHT_MAX`] says. JavaScript runs in Pirn's own engine where there is no node.
 //!
 //! The kernel knows no concrete tool, asks nobody for permission, and reads no environment: all that is its caller's. One such
 //! caller is here, too: [`EvalTool`], the tool `eval` of models. It passes every program through [`Gates`], shows it the tools of
 //! a pipeline whose effects are admitted, and makes a result of the outcome. [`eval_adapters`] are tools that only programs see.
+//!
+//! ```standalone_crate
+//! # #[cfg(not(unix))] fn main() {}
+//! # #[cfg(unix)]
+//! fn main() -> std::process::ExitCode {
+//!     use std::os::fd::AsFd as _;
+//!     // The kernel starts this very program again, as its broker.
+//!     if std::env::args().nth(1).as_deref() == Some("--broker") {
+//!         let streams = (
+//!             std::io::stdin().as_fd().try_clone_to_owned(),
+//!             std::io::stdout().as_fd().try_clone_to_owned(),
+//!         );
+//!         let (Ok(stdin), Ok(stdout)) = streams else { return std::process::ExitCode::FAILURE };
+//!         return pirn_eval::broker::run(stdin, stdout).into();
+//!     }
+//!     let runtime = tokio::runtime::Runtime::new().unwrap();
+//!     runtime.block_on(evaluate());
+//!     std::process::ExitCode::SUCCESS
+//! }
+//!
+//! # #[cfg(unix)]
+//! async fn evaluate() {
+//!     use std::sync::Arc;
+//!     use pirn_eval::*;
+//!     use pirn_sandbox::{NetworkMode, PolicySpec};
+//!     use pirn_tool::{ApprovalQueue, CallContext, Effects, Pipeline, Registry, Tool, ToolResult, ToolSpec};
+//!
+//!     let broker = BrokerProgram {
+//!         program: std::env::current_exe().unwrap(),
+//!         arguments: vec!["--broker".into()],
+//!     };
+//!     let mut confinement = PolicySpec::new(std::env::current_dir().unwrap(), std::env::temp_dir());
+//!     confinement.network = NetworkMode::Off;
+//!     let mut options = KernelOptions::new(broker, confinement, Arc::new(MemoryStateStore::new()));
+//!     options.environment = std::env::vars_os().filter(|(name, _)| name == "PATH").collect();
+//!     let kernel = Kernel::new(options);
+//!
+//!     let registry = Registry::new();
+//!     let spec = ToolSpec::new("answer", "Knows the answer").effects(Effects::READ);
+//!     registry.register(Tool::from_fn(spec, |_, _| async { ToolResult::text("42") }));
+//!     let pipeline = Pipeline::builder(registry).build();
+//!
+//!     // Nobody is there to be asked about programs, and that is allowed here.
+//!     let gates = Gates { non_interactive: NonInteractive::Allowed, ..Gates::new(ApprovalQueue::new()) };
+//!     let tool = EvalTool::new(Arc::new(kernel.clone()), gates);
+//!     let program = EvalArguments {
+//!         language: Language::Python,
+//!         code: "state['n'] = state.get('n', 0) + 1\nint(tool.answer()) + state['n']".to_owned(),
+//!         timeout: None,
+//!         state: StateBefore::Kept,
+//!     };
+//!     for expected in ["43", "44"] {
+//!         let context = CallContext::detached("call");
+//!         let report = tool.evaluate(&pipeline, &context, program.clone(), None).await;
+//!         assert_eq!(report.value_text().as_deref(), Some(expected), "{report:?}");
+//!     }
+//!     kernel.close().await;
+//! }
+//! ```
 
 #![cfg_attr(
     test,
@@ -44,8 +104,8 @@ pub use adapters::{
     PROCESS_TIMEOUT_MAX, READ_BYTES_DEFAULT, READ_BYTES_MAX, READ_SCAN_BYTES_MAX, eval_adapters,
 };
 pub use confirmation::{
-    Answer, Approval, Approvals, Asking, Confirmer, Denial, Gates, NobodyThere, NonInteractive,
-    Question, Remembering, escape_source,
+    Approval, ApprovalMemory, Denial, Gates, NonInteractive, ProgramQuestion, ProgramQuestions,
+    escape_source,
 };
 pub use error::{Error, ErrorKind};
 #[cfg(any(test, feature = "fuzzing"))]

@@ -53,7 +53,7 @@ impl EvalReport {
             language,
             failure: EvalFailure {
                 kind: EvalFailureKind::NotApproved,
-                message: denial.message().to_owned(),
+                message: denial.message(),
                 trace: None,
             },
             denial: Some(denial),

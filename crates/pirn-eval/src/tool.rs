@@ -18,7 +18,7 @@ use pirn_tool::{
 };
 use serde_json::Value;
 
-use crate::confirmation::{Gates, Question, Remembering, escape_source, fingerprint};
+use crate::confirmation::{Gates, ProgramQuestion};
 use crate::error::Error;
 use crate::kernel::Kernel;
 use crate::limits::{CODE_BYTES_MAX, OUTPUT_BYTES_DEFAULT, TIMEOUT_MAX};
@@ -146,7 +146,7 @@ impl EvalTool {
         let passed = tokio::select! {
             biased;
             () = context.cancel.cancelled() => return aborted(language),
-            passed = self.gates.pass(&question) => passed,
+            passed = self.gates.pass(question, context) => passed,
         };
         let approval = match passed {
             Ok(approval) => approval,
@@ -194,27 +194,12 @@ impl EvalTool {
             .min(TIMEOUT_MAX)
     }
 
-    fn question(&self, language: Language, code: &str, catalog: &Catalog) -> Question {
+    fn question(&self, language: Language, code: &str, catalog: &Catalog) -> ProgramQuestion {
         let effects = confinement_effects(self.confinement.as_ref())
             | Effects::ORCHESTRATION
             | catalog.effects();
         let confinement = confinement_sentence(self.confinement.as_ref());
-        let fingerprint = fingerprint(&[
-            language.as_str(),
-            &catalog::effect_names(effects),
-            &confinement,
-            code,
-        ]);
-        Question {
-            language,
-            source: escape_source(code),
-            code_bytes: code.len(),
-            effects,
-            confinement,
-            callable: catalog.names(),
-            fingerprint,
-            can_remember: self.gates.remembering == Remembering::Session,
-        }
+        ProgramQuestion::new(language, code, effects, confinement, catalog.names())
     }
 
     async fn call(self, arguments: Value, context: CallContext) -> ToolResult {

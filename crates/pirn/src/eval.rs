@@ -14,13 +14,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pirn_eval::{
-    Asking as ProgramAsking, EvalArguments as Request, EvalReport, FileStateStore, Gates,
-    MemoryStateStore, NonInteractive, Remembering, StateBefore, StateStore, own_script_engine,
+    ApprovalMemory, EvalArguments as Request, EvalReport, FileStateStore, Gates, MemoryStateStore,
+    NonInteractive, ProgramQuestions, StateBefore, StateStore, own_script_engine,
 };
 use pirn_runtime::{
     Client, ClientOptions, EvalOptions, EvalRun, Preparation, Runtime, eval_sandbox,
 };
-use pirn_tool::Approver;
+use pirn_tool::{ApprovalQueue, Approver};
 use tokio_util::sync::CancellationToken;
 
 use crate::arguments::union;
@@ -34,7 +34,7 @@ use crate::invocation::Invocation;
 use crate::project::Project;
 use crate::standard;
 use answer::Answering;
-use confirm::TerminalConfirmer;
+use confirm::answer_questions;
 use pirn_settings::ProjectFileKind;
 use pirn_settings::{EvalEngine, Settings};
 use source::Program;
@@ -152,6 +152,7 @@ impl Work<'_> {
         let allowed = union(&self.arguments.allow);
         let admitted = self.settings.eval.effects() | allowed;
         let client = self.client(runtime, asking);
+        let approvals = ApprovalQueue::new();
         let default_timeout = Duration::from_secs(self.settings.eval.timeout_seconds);
         let request = Request {
             language: program.language,
@@ -167,10 +168,17 @@ impl Work<'_> {
         let run = EvalRun {
             arguments: request,
             admitted,
-            gates: self.gates(asking),
+            gates: self.gates(approvals.clone()),
             updates: self.answering.streams().then(|| stream.updates()),
         };
-        let report = client.evaluate(CALL_ID, run, stopped).await;
+        let evaluating = client.evaluate(CALL_ID, run, stopped);
+        let report = match asking {
+            Asking::Possible => tokio::select! {
+                report = evaluating => report,
+                never = answer_questions(approvals.front_end(), self.screen.questions()) => match never {},
+            },
+            Asking::Impossible => evaluating.await,
+        };
         stream.finish();
         Ok(report?)
     }
@@ -196,28 +204,25 @@ impl Work<'_> {
         })
     }
 
-    fn gates(&self, asking: Asking) -> Gates {
+    fn gates(&self, approvals: ApprovalQueue) -> Gates {
         let settings = &self.settings.eval;
         Gates {
-            asking: if self.arguments.yes || !settings.require_confirmation {
-                ProgramAsking::Never
+            questions: if self.arguments.yes || !settings.require_confirmation {
+                ProgramQuestions::Never
             } else {
-                ProgramAsking::Always
+                ProgramQuestions::Always
             },
             non_interactive: if self.arguments.yes || settings.allow_non_interactive {
                 NonInteractive::Allowed
             } else {
                 NonInteractive::Refused
             },
-            remembering: if settings.remember_approvals {
-                Remembering::Session
+            memory: if settings.remember_approvals {
+                ApprovalMemory::Session
             } else {
-                Remembering::Off
+                ApprovalMemory::Off
             },
-            ..Gates::new(Arc::new(TerminalConfirmer::new(
-                self.screen.questions(),
-                asking,
-            )))
+            ..Gates::new(approvals)
         }
     }
 }

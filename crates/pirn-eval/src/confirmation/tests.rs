@@ -2,157 +2,160 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use futures_util::FutureExt as _;
-use futures_util::future::BoxFuture;
-use pirn_tool::Effects;
+use pirn_tool::Approved;
 
 use super::*;
 
-/// Somebody who always gives the same answer, and counts.
-struct Person {
-    answer: Answer,
-    asked: AtomicUsize,
-    told: AtomicUsize,
+/// Somebody who always gives the same answer, and how often they were asked.
+fn person(answer: Answer) -> (ApprovalQueue, Arc<AtomicUsize>) {
+    let asked = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&asked);
+    let queue = ApprovalQueue::builder().answered_by(move |_| {
+        count.fetch_add(1, Ordering::Relaxed);
+        answer.clone()
+    });
+    (queue, asked)
 }
 
-impl Person {
-    fn new(answer: Answer) -> Arc<Self> {
-        Arc::new(Self {
-            answer,
-            asked: AtomicUsize::new(0),
-            told: AtomicUsize::new(0),
-        })
-    }
-}
-
-impl Confirmer for Person {
-    fn is_present(&self) -> bool {
-        true
-    }
-
-    fn confirm<'a>(&'a self, _question: &'a Question) -> BoxFuture<'a, Answer> {
-        self.asked.fetch_add(1, Ordering::Relaxed);
-        Box::pin(std::future::ready(self.answer))
-    }
-
-    fn tell_remembered(&self, _question: &Question) {
-        self.told.fetch_add(1, Ordering::Relaxed);
-    }
-}
-
-fn question(code: &str) -> Question {
-    Question {
-        language: Language::Python,
-        source: escape_source(code),
-        code_bytes: code.len(),
-        effects: Effects::READ,
-        confinement: String::new(),
-        callable: Vec::new(),
-        fingerprint: fingerprint(&["python", "read", code]),
-        can_remember: true,
-    }
-}
-
-fn decide(gates: &Gates, code: &str) -> Result<Approval, Denial> {
+fn decide_in(gates: &Gates, code: &str, context: &CallContext) -> Result<Approval, Denial> {
+    let question = ProgramQuestion::new(
+        Language::Python,
+        code,
+        Effects::READ,
+        String::new(),
+        Vec::new(),
+    );
     gates
-        .pass(&question(code))
+        .pass(question, context)
         .now_or_never()
         .expect("no answer here takes time")
 }
 
+fn decide(gates: &Gates, code: &str) -> Result<Approval, Denial> {
+    decide_in(gates, code, &CallContext::detached("1"))
+}
+
 #[test]
 fn the_gates_are_independent() {
-    let nobody: Arc<dyn Confirmer> = Arc::new(NobodyThere);
-    let rows = [
-        (
-            Asking::Always,
-            NonInteractive::Refused,
-            Err(Denial::NobodyToAsk),
-        ),
-        (
-            Asking::Never,
-            NonInteractive::Refused,
-            Err(Denial::NobodyToAsk),
-        ),
-        (
-            Asking::Always,
-            NonInteractive::Allowed,
-            Ok(Approval::NonInteractive),
-        ),
-        (
-            Asking::Never,
-            NonInteractive::Allowed,
-            Ok(Approval::NonInteractive),
-        ),
-    ];
-    for (asking, non_interactive, expected) in rows {
-        let gates = Gates {
-            asking,
-            non_interactive,
-            ..Gates::new(Arc::clone(&nobody))
-        };
-        assert_eq!(
-            decide(&gates, "1"),
-            expected,
-            "{asking:?} {non_interactive:?}"
-        );
+    for (non_interactive, expected) in [
+        (NonInteractive::Refused, Err(Denial::NobodyToAsk)),
+        (NonInteractive::Allowed, Ok(Approval::NonInteractive)),
+    ] {
+        for questions in [ProgramQuestions::Always, ProgramQuestions::Never] {
+            let gates = Gates {
+                questions,
+                non_interactive,
+                ..Gates::new(ApprovalQueue::new())
+            };
+            assert_eq!(
+                decide(&gates, "1"),
+                expected,
+                "{questions:?} {non_interactive:?}"
+            );
+        }
     }
 }
 
 #[test]
 fn a_person_who_is_there_decides() {
+    let unanswered = |cause: &str| Denial::Unanswered {
+        cause: cause.to_owned(),
+    };
+    let words = || Some("use the tool".to_owned());
     for (answer, expected) in [
-        (Answer::Yes, Ok(Approval::Given)),
-        (Answer::YesForSession, Ok(Approval::Given)),
-        (Answer::No, Err(Denial::Declined)),
-        (Answer::Nobody, Err(Denial::NobodyToAsk)),
+        (Answer::allow_once(), Ok(Approval::Given)),
+        (Answer::deny(), Err(Denial::Declined { words: None })),
+        (
+            Answer::Deny { words: words() },
+            Err(Denial::Declined { words: words() }),
+        ),
+        (
+            Answer::Unanswered {
+                cause: "nobody looked".to_owned(),
+            },
+            Err(unanswered("nobody looked")),
+        ),
+        (Answer::Expired, Err(unanswered("its time was up"))),
     ] {
-        let gates = Gates {
-            // It is not for somebody who said no.
-            non_interactive: NonInteractive::Refused,
-            ..Gates::new(Person::new(answer))
-        };
+        let gates = Gates::new(person(answer.clone()).0);
         assert_eq!(decide(&gates, "1"), expected, "{answer:?}");
     }
-    let person = Person::new(Answer::No);
+    let (queue, asked) = person(Answer::deny());
     let gates = Gates {
-        asking: Asking::Never,
-        ..Gates::new(person.clone())
+        questions: ProgramQuestions::Never,
+        ..Gates::new(queue)
     };
     assert_eq!(decide(&gates, "1"), Ok(Approval::NotAsked));
-    assert_eq!(person.asked.load(Ordering::Relaxed), 0);
+    assert_eq!(asked.load(Ordering::Relaxed), 0);
 }
 
 #[test]
-fn approvals_are_remembered_by_the_exact_program_only_where_wanted() {
-    for (remembering, asked, told) in [(Remembering::Off, 5, 0), (Remembering::Session, 3, 2)] {
-        let person = Person::new(Answer::YesForSession);
-        let gates = Gates {
-            remembering,
-            ..Gates::new(person.clone())
-        };
-        for code in ["1", "1", "1 ", "1", "x"] {
-            assert!(decide(&gates, code).is_ok());
-        }
-        assert_eq!(
-            person.asked.load(Ordering::Relaxed),
-            asked,
-            "{remembering:?}"
-        );
-        assert_eq!(person.told.load(Ordering::Relaxed), told, "{remembering:?}");
-        gates.approvals.forget();
-        assert_eq!(decide(&gates, "1"), Ok(Approval::Given));
-    }
+fn a_call_that_was_approved_is_not_asked_about_again() {
+    let (queue, asked) = person(Answer::deny());
+    let mut context = CallContext::detached("1");
+    context.approved = Some(Approved {
+        arguments_hash: String::new(),
+        by: ApprovedBy::Person {
+            question_id: "q".to_owned(),
+            choice: Choice::ONCE,
+        },
+    });
+    assert_eq!(
+        decide_in(&Gates::new(queue), "1", &context),
+        Ok(Approval::WithCall)
+    );
+    assert_eq!(asked.load(Ordering::Relaxed), 0);
 }
 
 #[test]
-fn an_approval_for_once_is_not_remembered() {
-    let person = Person::new(Answer::Yes);
+fn a_yes_for_the_session_holds_for_the_exact_program_only() {
+    let session = Choice::new(Scope::Session, Covers::Arguments);
+    let queue = ApprovalQueue::new();
+    let _front_end = queue.front_end();
     let gates = Gates {
-        remembering: Remembering::Session,
-        ..Gates::new(person.clone())
+        memory: ApprovalMemory::Session,
+        ..Gates::new(queue.clone())
     };
+    let mut asked = 0;
+    let context = CallContext::detached("1");
+    for code in ["1", "1", "1 ", "1", "x"] {
+        let question = ProgramQuestion::new(
+            Language::Python,
+            code,
+            Effects::READ,
+            String::new(),
+            Vec::new(),
+        );
+        let mut passing = Box::pin(gates.pass(question, &context));
+        let approval = if let Some(approval) = (&mut passing).now_or_never() {
+            approval
+        } else {
+            asked += 1;
+            assert!(context.clock().is_still());
+            let open = queue.open_questions();
+            let question = &open.questions[0];
+            assert_eq!(question.choices, [Choice::ONCE, session.clone()]);
+            let answer = Answer::allow(session.clone());
+            queue.answer(open.revision, &question.id, answer).unwrap();
+            passing.now_or_never().unwrap()
+        };
+        assert!(approval.is_ok(), "{approval:?}");
+        assert!(!context.clock().is_still());
+    }
+    assert_eq!(asked, 3);
+}
+
+#[test]
+fn without_memory_once_is_all_that_is_offered() {
+    let offered = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let shown = Arc::clone(&offered);
+    let queue = ApprovalQueue::builder().answered_by(move |request| {
+        shown.lock().unwrap().extend(request.choices.clone());
+        Answer::allow_once()
+    });
+    let gates = Gates::new(queue);
     assert!(decide(&gates, "1").is_ok() && decide(&gates, "1").is_ok());
-    assert_eq!(person.asked.load(Ordering::Relaxed), 2);
+    assert_eq!(*offered.lock().unwrap(), [Choice::ONCE, Choice::ONCE]);
 }
 
 #[test]

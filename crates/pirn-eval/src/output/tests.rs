@@ -199,8 +199,8 @@ fn pictures_become_blocks_and_losses_are_told() {
 
 #[test]
 fn what_was_denied_says_so() {
-    let result =
-        EvalReport::denied(Language::JavaScript, Denial::Declined).to_result(OUTPUT_BYTES_DEFAULT);
+    let result = EvalReport::denied(Language::JavaScript, Denial::Declined { words: None })
+        .to_result(OUTPUT_BYTES_DEFAULT);
     assert!(result.is_error);
     assert!(
         result

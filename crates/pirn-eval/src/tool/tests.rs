@@ -5,14 +5,15 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use pirn_tool::{
-    Approver, CallRequest, CallStatus, Effects, Exposure, Hook, HookCall, Pipeline,
-    PipelineBuilder, PolicyInput, Registry, Rule, RulePolicy, Tool, ToolResult, ToolSpec, Verdict,
+    Answer, ApprovalQueue, ApprovalRequest, Approver, CallRequest, CallStatus, Effects, Exposure,
+    Hook, HookCall, Pipeline, PipelineBuilder, PolicyInput, Registry, Rule, RulePolicy, Subject,
+    Tool, ToolResult, ToolSpec, Verdict,
 };
 use serde_json::{Value, json};
 
 use super::names::capability_names;
 use super::*;
-use crate::confirmation::{Answer, Asking, Confirmer, NobodyThere, NonInteractive};
+use crate::confirmation::{NonInteractive, ProgramQuestions};
 use crate::outcome::{Display, KernelState};
 use crate::request::{CapabilityFailure, EvalUpdate};
 
@@ -102,7 +103,7 @@ impl Bench {
         let runner = Arc::new(FakeRunner::default());
         let gates = Gates {
             non_interactive: NonInteractive::Allowed,
-            ..Gates::new(Arc::new(NobodyThere))
+            ..Gates::new(ApprovalQueue::new())
         };
         Self {
             eval: EvalTool::new(runner.clone(), gates),
@@ -408,26 +409,15 @@ async fn the_code_reaches_the_kernel_as_it_is_and_reset_comes_first() {
     assert_eq!(*runner.resets.lock().unwrap(), ["branch-2"]);
 }
 
-/// Remembers what it was asked and refuses.
-#[derive(Default)]
-struct Refusing(Mutex<Vec<Question>>);
-
-impl Confirmer for Refusing {
-    fn is_present(&self) -> bool {
-        true
-    }
-
-    fn confirm<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Answer> {
-        self.0.lock().unwrap().push(question.clone());
-        Box::pin(std::future::ready(Answer::No))
-    }
-}
-
 #[tokio::test]
 async fn nothing_runs_without_approval_and_the_question_shows_all() {
-    let person = Arc::new(Refusing::default());
+    let asked = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&asked);
     let mut bench = Bench::new([echo("look", Effects::READ)]);
-    bench.eval.gates = Gates::new(person.clone());
+    bench.eval.gates = Gates::new(ApprovalQueue::builder().answered_by(move |request| {
+        seen.lock().unwrap().push(request.clone());
+        Answer::deny()
+    }));
     let runner = bench.runner.clone();
     let code = format!("{}\n\u{1b}[2J# last", "x = 1\n".repeat(10_000));
     let (result, _) = bench
@@ -441,27 +431,34 @@ async fn nothing_runs_without_approval_and_the_question_shows_all() {
     );
     assert_eq!(result.details.unwrap()["denied"], true);
     assert!(runner.seen.lock().unwrap().is_empty() && runner.resets.lock().unwrap().is_empty());
-    let questions = person.0.lock().unwrap();
-    let question = &questions[0];
+    let questions: Vec<ApprovalRequest> = std::mem::take(&mut asked.lock().unwrap());
+    assert!(
+        questions[0]
+            .effects
+            .contains(Effects::WRITE | Effects::NETWORK)
+    );
+    assert_eq!(questions[0].arguments["code"], code);
+    let Subject::Program(question) = &questions[0].subject else {
+        panic!("{questions:?}");
+    };
     assert_eq!(question.source, code.replace('\u{1b}', "⟦U+001B⟧"));
     assert_eq!(question.callable, ["look"]);
-    assert!(question.effects.contains(Effects::WRITE | Effects::NETWORK));
     assert!(question.confinement.contains("not confined"));
     assert_eq!(question.code_bytes, code.len());
 }
 
 #[tokio::test]
 async fn nobody_to_ask_means_no_unless_allowed() {
-    for (asking, non_interactive, runs) in [
-        (Asking::Always, NonInteractive::Refused, false),
-        (Asking::Never, NonInteractive::Refused, false),
-        (Asking::Never, NonInteractive::Allowed, true),
+    for (questions, non_interactive, runs) in [
+        (ProgramQuestions::Always, NonInteractive::Refused, false),
+        (ProgramQuestions::Never, NonInteractive::Refused, false),
+        (ProgramQuestions::Never, NonInteractive::Allowed, true),
     ] {
         let mut bench = Bench::new([]);
         bench.eval.gates = Gates {
-            asking,
+            questions,
             non_interactive,
-            ..Gates::new(Arc::new(NobodyThere))
+            ..Gates::new(ApprovalQueue::new())
         };
         let runner = bench.runner.clone();
         let (result, _) = bench.call(json!({"language": "python", "code": "1"})).await;
@@ -475,17 +472,11 @@ async fn nobody_to_ask_means_no_unless_allowed() {
 
 #[tokio::test]
 async fn an_abort_while_the_question_is_open_runs_nothing() {
-    struct Forever;
-    impl Confirmer for Forever {
-        fn is_present(&self) -> bool {
-            true
-        }
-        fn confirm<'a>(&'a self, _question: &'a Question) -> BoxFuture<'a, Answer> {
-            Box::pin(std::future::pending())
-        }
-    }
     let mut bench = Bench::new([]);
-    bench.eval.gates = Gates::new(Arc::new(Forever));
+    let queue = ApprovalQueue::new();
+    // Somebody is there and says nothing.
+    let _front_end = queue.front_end();
+    bench.eval.gates = Gates::new(queue);
     let pipeline = bench.pipeline.build();
     let context = CallContext::detached("1");
     context.cancel.cancel();

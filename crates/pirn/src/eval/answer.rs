@@ -114,7 +114,7 @@ impl Answering {
         match report {
             EvalReport::Refused {
                 failure, denial, ..
-            } => Err(refused(failure, *denial)),
+            } => Err(refused(failure, denial.as_ref())),
             EvalReport::Ran { outcome, .. } => match &outcome.failure {
                 Some(failure) => Err(self.failed(outcome, failure)),
                 None => Ok(Exit::Success),
@@ -203,11 +203,13 @@ fn notes(report: &EvalReport) -> Vec<String> {
 }
 
 /// A program that was not run.
-fn refused(failure: &EvalFailure, denial: Option<Denial>) -> Failure {
+fn refused(failure: &EvalFailure, denial: Option<&Denial>) -> Failure {
     let told = Failure::new(exit(failure.kind), failure.message.clone());
     match denial {
-        Some(Denial::NobodyToAsk) => told.hint("--yes runs it without asking"),
-        Some(Denial::Declined) | None => told,
+        Some(Denial::NobodyToAsk | Denial::Unanswered { .. }) => {
+            told.hint("--yes runs it without asking")
+        }
+        Some(Denial::Declined { .. }) | None => told,
     }
 }
 

@@ -1,63 +1,42 @@
 //! The question about a program, on the terminal.
 
+use std::convert::Infallible;
 use std::io;
+use std::sync::Arc;
 
-use futures_util::future::BoxFuture;
-use pirn_eval::{Answer, Confirmer, Question};
 use pirn_runtime::effect_names;
+use pirn_terminal::{Seen, Tty, on_one_line, show_pages};
+use pirn_tool::{Answer, ApprovalRequest, Effects, FrontEnd, ProgramSubject, Scope, Subject};
 
-use crate::consent::Asking;
 use crate::exec::Questions;
-use crate::standard;
-use pirn_terminal::on_one_line;
-use pirn_terminal::{Seen, Tty, show_pages};
 
-/// Asks on the user's terminal.
-#[derive(Debug)]
-pub(super) struct TerminalConfirmer {
-    /// Where questions are announced, so that nothing else is shown meanwhile.
-    questions: Questions,
-    asking: Asking,
-}
-
-impl TerminalConfirmer {
-    /// Asks if that is possible.
-    pub(super) fn new(questions: Questions, asking: Asking) -> Self {
-        Self { questions, asking }
-    }
-}
-
-impl Confirmer for TerminalConfirmer {
-    fn is_present(&self) -> bool {
-        match self.asking {
-            Asking::Possible => true,
-            Asking::Impossible => false,
-        }
-    }
-
-    fn confirm<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Answer> {
-        Box::pin(async move {
-            let open = self.questions.open().await;
-            let question = question.clone();
-            let answer = tokio::task::spawn_blocking(move || {
-                let _open = open;
-                ask(&question)
-            })
-            .await;
-            match answer {
-                Ok(Ok(Said::Answer(answer))) => answer,
-                // Whoever watches for Ctrl-C ends the call, and with it this future.
-                Ok(Ok(Said::Interrupt)) => std::future::pending().await,
-                Ok(Err(_)) | Err(_) => Answer::Nobody,
-            }
+/// Answers questions about programs on the user's terminal, one after the other, for as long as it is polled.
+pub(super) async fn answer_questions(mut front_end: FrontEnd, screen: Questions) -> Infallible {
+    loop {
+        let open = front_end.next().await;
+        let Some(request) = open.questions.first() else {
+            continue;
+        };
+        let turn = screen.open().await;
+        let asked = Arc::clone(request);
+        let said = tokio::task::spawn_blocking(move || {
+            let _turn = turn;
+            ask(&asked)
         })
-    }
-
-    fn tell_remembered(&self, question: &Question) {
-        standard::note(&format!(
-            "this program was approved before in this session ({})",
-            short(&question.fingerprint)
-        ));
+        .await;
+        let answer = match said {
+            Ok(Ok(Said::Answer(answer))) => answer,
+            // Whoever watches for Ctrl-C ends the call, and with it this future.
+            Ok(Ok(Said::Interrupt)) => std::future::pending().await,
+            Ok(Err(error)) => Answer::Unanswered {
+                cause: format!("the terminal cannot be read: {error}"),
+            },
+            Err(panic) => Answer::Unanswered {
+                cause: panic.to_string(),
+            },
+        };
+        // It may have been withdrawn meanwhile, and then nobody waits.
+        let _late = front_end.queue().answer(open.revision, &request.id, answer);
     }
 }
 
@@ -66,33 +45,43 @@ enum Said {
     Interrupt,
 }
 
-fn ask(question: &Question) -> io::Result<Said> {
+fn ask(request: &ApprovalRequest) -> io::Result<Said> {
+    let Subject::Program(program) = &request.subject else {
+        return Ok(Said::Answer(Answer::Unanswered {
+            cause: "only programs are asked about here".to_owned(),
+        }));
+    };
     let mut tty = Tty::open()?;
-    tty.show(&introduction(question))?;
-    let unseen = match show_pages(&mut tty, &question.source)? {
+    tty.show(&introduction(program, request.effects))?;
+    let unseen = match show_pages(&mut tty, &program.source)? {
         Seen::Everything => String::new(),
         Seen::Part { lines, of } => {
             format!("You have not seen the whole program ({lines} of {of} lines). ")
         }
         Seen::Interrupted => return Ok(Said::Interrupt),
     };
-    let session = if question.can_remember {
-        ", [a]lways this very program in this session"
-    } else {
-        ""
+    let session = request
+        .choices
+        .iter()
+        .find(|choice| choice.scope == Scope::Session);
+    let offer = match session {
+        Some(_) => ", [a]lways this very program in this session",
+        None => "",
     };
-    let prompt = format!("{unseen}Run it? [y]es, [n]o{session}: ");
-    let answer = tty.choose(&prompt, |word| match word.to_ascii_lowercase().as_str() {
-        "y" | "yes" => Ok(Answer::Yes),
-        "n" | "no" | "" => Ok(Answer::No),
-        "a" | "always" if question.can_remember => Ok(Answer::YesForSession),
-        _ => Err(String::new()),
+    let prompt = format!("{unseen}Run it? [y]es, [n]o{offer}: ");
+    let answer = tty.choose(&prompt, |word| {
+        match (word.to_ascii_lowercase().as_str(), session) {
+            ("y" | "yes", _) => Ok(Answer::allow_once()),
+            ("n" | "no" | "", _) => Ok(Answer::deny()),
+            ("a" | "always", Some(choice)) => Ok(Answer::allow(choice.clone())),
+            _ => Err(String::new()),
+        }
     })?;
-    Ok(Said::Answer(answer.unwrap_or(Answer::No)))
+    Ok(Said::Answer(answer.unwrap_or_else(Answer::deny)))
 }
 
 /// What is asked about, above the source. The reset undoes whatever was shown before.
-fn introduction(question: &Question) -> String {
+fn introduction(question: &ProgramSubject, effects: Effects) -> String {
     let callable = if question.callable.is_empty() {
         "It can call no tools.".to_owned()
     } else {
@@ -104,14 +93,14 @@ fn introduction(question: &Question) -> String {
     let lines = question.source.lines().count();
     format!(
         "\u{1b}[0mA {} program of {} wants to run (effects: {}; sha256 {}).\n  {}\n  {callable}\n\n",
-        question.language.as_str(),
+        question.language,
         if lines == 1 {
             format!("1 line, {} bytes,", question.code_bytes)
         } else {
             format!("{lines} lines, {} bytes,", question.code_bytes)
         },
-        effect_names(question.effects),
-        short(&question.fingerprint),
+        effect_names(effects),
+        short(&question.definition),
         question.confinement,
     )
 }

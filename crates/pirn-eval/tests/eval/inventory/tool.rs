@@ -5,11 +5,13 @@ use std::sync::{Arc, Mutex};
 
 use futures_util::future::BoxFuture;
 use pirn_eval::{
-    ADMITTED_DEFAULT, Answer, Asking, Confirmer, EVAL_TOOL_NAME, Error, EvalOutcome, EvalRequest,
-    EvalRunner, EvalTool, Gates, Kernel, NobodyThere, NonInteractive, Question, escape_source,
-    eval_tool,
+    ADMITTED_DEFAULT, EVAL_TOOL_NAME, Error, EvalOutcome, EvalRequest, EvalRunner, EvalTool, Gates,
+    Kernel, NonInteractive, ProgramQuestions, escape_source, eval_tool,
 };
-use pirn_tool::{CallRequest, Effects, Pipeline, Registry, Tool, ToolResult, ToolSpec};
+use pirn_tool::{
+    Answer, ApprovalQueue, CallRequest, Effects, Pipeline, Registry, Subject, Tool, ToolResult,
+    ToolSpec,
+};
 use serde_json::{Value, json};
 
 use crate::support::{Bench, block_on};
@@ -18,7 +20,7 @@ use crate::support::{Bench, block_on};
 pub(super) fn open_gates() -> Gates {
     Gates {
         non_interactive: NonInteractive::Allowed,
-        ..Gates::new(Arc::new(NobodyThere))
+        ..Gates::new(ApprovalQueue::new())
     }
 }
 
@@ -97,13 +99,13 @@ async fn refused_by(gates: Gates) {
 }
 
 pub(super) fn nobody() {
-    block_on(refused_by(Gates::new(Arc::new(NobodyThere))));
+    block_on(refused_by(Gates::new(ApprovalQueue::new())));
 }
 
 pub(super) fn nobody_unasked() {
     block_on(refused_by(Gates {
-        asking: Asking::Never,
-        ..Gates::new(Arc::new(NobodyThere))
+        questions: ProgramQuestions::Never,
+        ..Gates::new(ApprovalQueue::new())
     }));
 }
 
@@ -224,25 +226,14 @@ pub(super) fn long_timeout() {
     });
 }
 
-/// Keeps the question and says no.
-#[derive(Default)]
-struct Declining(Mutex<Vec<Question>>);
-
-impl Confirmer for Declining {
-    fn is_present(&self) -> bool {
-        true
-    }
-
-    fn confirm<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Answer> {
-        self.0.lock().unwrap().push(question.clone());
-        Box::pin(std::future::ready(Answer::No))
-    }
-}
-
 pub(super) fn whole_question() {
     block_on(async {
-        let confirmer = Arc::new(Declining::default());
-        let gates = Gates::new(Arc::clone(&confirmer) as Arc<dyn Confirmer>);
+        let asked = Arc::new(Mutex::new(Vec::new()));
+        let seen = Arc::clone(&asked);
+        let gates = Gates::new(ApprovalQueue::builder().answered_by(move |request| {
+            seen.lock().unwrap().push(request.subject.clone());
+            Answer::deny()
+        }));
         let runner = Arc::new(Unreached::default());
         let tool = EvalTool::new(Arc::clone(&runner) as Arc<dyn EvalRunner>, gates);
         let code = format!(
@@ -251,8 +242,8 @@ pub(super) fn whole_question() {
         );
         let result = call(&Registry::new(), tool, python(&code)).await;
         assert!(result.is_error);
-        let questions = confirmer.0.lock().unwrap();
-        let [question] = questions.as_slice() else {
+        let questions = asked.lock().unwrap();
+        let [Subject::Program(question)] = questions.as_slice() else {
             panic!("{questions:?}");
         };
         assert_eq!(question.source, escape_source(&code));

@@ -44,6 +44,14 @@ impl ApprovalQueue {
         }
     }
 
+    /// Whether a question is answered or waits for an answer: a front end is there or may still come, or something answers at once.
+    /// Where it is false, every question is unanswered.
+    pub fn is_attended(&self) -> bool {
+        self.inner.responder.is_some()
+            || self.inner.absence == Absence::Waits
+            || self.lock().front_ends > 0
+    }
+
     /// The questions that are open now.
     pub fn open_questions(&self) -> OpenQuestions {
         let state = self.lock();
