@@ -216,7 +216,34 @@
 
   // ------------------------------------------------------------------------------------------ errors
 
+  // More than that is a pattern, which the first ones show.
+  const ERRORS_TOLD_MAX = 16;
   const PRELUDE_FRAME = /^\s*at .*\(?pirn:prelude|^\s*at [^(]*\((native|missing)\)\s*$/;
+
+  /** The lines of an error: what it is, where it was, and the errors behind it that were not told yet. */
+  function tell(error, told) {
+    const name = String(error.name), message = String(error.message);
+    const head = message === "" ? name : `${name}: ${message}`;
+    if (told.includes(error) || told.length === ERRORS_TOLD_MAX) return [head];
+    told.push(error);
+    const raw = error.stack;
+    const lines = [head];
+    if (typeof raw === "string") {
+      lines.push(...raw.split("\n").filter((line) => line.trim() !== "" && !PRELUDE_FRAME.test(line)));
+    }
+    const behind = (label, reason) => {
+      const [first, ...rest] = Error.isError(reason) ? tell(reason, told) : [describe(reason).message];
+      lines.push(`${label}: ${first}`, ...rest);
+    };
+    if (Object.hasOwn(error, "cause")) behind("Caused by", error.cause);
+    if (Array.isArray(error.errors)) {
+      const { length } = error.errors;
+      for (let at = 0; at < length && told.length < ERRORS_TOLD_MAX; at += 1) {
+        behind(`Error ${at + 1} of ${length}`, error.errors[at]);
+      }
+    }
+    return lines;
+  }
 
   /** An error value as data. Reading it may run script code, which may throw again. */
   function describe(reason) {
@@ -228,11 +255,7 @@
         return { message: json === undefined ? String(reason) : json };
       }
       const name = String(reason.name), message = String(reason.message);
-      const head = message === "" ? name : `${name}: ${message}`;
-      const raw = reason.stack;
-      const frames = typeof raw === "string"
-        ? raw.split("\n").filter((line) => line.trim() !== "" && !PRELUDE_FRAME.test(line)) : [];
-      return { name, message, stack: [head, ...frames].join("\n") };
+      return { name, message, stack: tell(reason, []).join("\n") };
     } catch {
       return { message: "The script threw a value that cannot be described" };
     }
@@ -437,10 +460,16 @@
     }
   }
 
+  /** As `text` shows it: a number where the host's integers hold it, else its digits. */
+  function wholeNumber(value) {
+    const fits = BigInt.asIntN(64, value) === value || BigInt.asUintN(64, value) === value;
+    return fits ? String(value) : stringify(String(value));
+  }
+
   function succeed(value) {
     native.reserve();
     try {
-      const json = stringify(value);
+      const json = typeof value === "bigint" ? wholeNumber(value) : stringify(value);
       flushStore();
       if (json !== undefined) native.output(VALUE, json);
       else native.output(EXIT, "");

@@ -1,13 +1,21 @@
-//! Ctrl-C: the first one ends the work in order, the second one ends the process.
+//! Ctrl-C: the first one ends the work in order, the second one ends the process. A request to end and a closed terminal end the
+//! work in order, too, however often they come.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+#[cfg(unix)]
+use std::time::Duration;
 
 use anyhow::Context as _;
 use tokio_util::sync::CancellationToken;
 
 use crate::event_loop;
 use crate::failure::{Exit, Failure};
+
+/// How long the work may take to end when nobody is there to press Ctrl-C again. What it has to do, ending commands and clearing
+/// up after the sandbox, takes well under a second.
+#[cfg(unix)]
+const END_WAIT: Duration = Duration::from_secs(10);
 
 /// Tells the watching thread how far the work is.
 #[derive(Debug)]
@@ -53,19 +61,55 @@ pub(crate) fn watch(
     };
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_io()
+        .enable_time()
         .build()
         .context("the thread that watches for Ctrl-C cannot start")?;
-    let mut signals = {
+    let (mut interrupt, mut terminate, mut hang_up) = {
         let _entered = runtime.enter();
-        signal(SignalKind::interrupt()).context("Ctrl-C cannot be watched for")?
+        let watched = |kind| signal(kind).context("Ctrl-C cannot be watched for");
+        (
+            watched(SignalKind::interrupt())?,
+            watched(SignalKind::terminate())?,
+            // Who started us with nohup wants us to go on without a terminal.
+            (!ignores_hang_up())
+                .then(|| watched(SignalKind::hangup()))
+                .transpose()?,
+        )
     };
     let watch = async move {
-        while signals.recv().await.is_some() {
-            if stopped.is_cancelled() || is_over.load(Ordering::Relaxed) {
-                leave();
+        let mut leave_at = None;
+        loop {
+            let late = async {
+                match leave_at {
+                    Some(at) => tokio::time::sleep_until(at).await,
+                    None => std::future::pending().await,
+                }
+            };
+            let closed = async {
+                match &mut hang_up {
+                    Some(hang_up) => hang_up.recv().await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                Some(()) = interrupt.recv() => {
+                    if stopped.is_cancelled() || is_over.load(Ordering::Relaxed) {
+                        leave();
+                    }
+                }
+                Some(()) = terminate.recv() => {
+                    leave_at.get_or_insert_with(|| tokio::time::Instant::now() + END_WAIT);
+                }
+                Some(()) = closed => {
+                    leave_at.get_or_insert_with(|| tokio::time::Instant::now() + END_WAIT);
+                }
+                () = late => leave(),
+                else => return,
             }
-            end();
-            stopped.cancel();
+            if !stopped.is_cancelled() {
+                end();
+                stopped.cancel();
+            }
         }
     };
     std::thread::Builder::new()
@@ -73,6 +117,28 @@ pub(crate) fn watch(
         .spawn(move || runtime.block_on(watch))
         .context("the thread that watches for Ctrl-C cannot start")?;
     Ok(interrupts)
+}
+
+/// Whether the signal of a closed terminal is ignored.
+#[cfg(target_os = "linux")]
+fn ignores_hang_up() -> bool {
+    let mask = |status: String| {
+        let digits = status
+            .lines()
+            .find_map(|line| line.strip_prefix("SigIgn:"))?;
+        u64::from_str_radix(digits.trim(), 16).ok()
+    };
+    let ignored = std::fs::read_to_string("/proc/self/status")
+        .ok()
+        .and_then(mask)
+        .unwrap_or(0);
+    // The first signal has the lowest bit.
+    ignored & (1 << (rustix::process::Signal::HUP.as_raw() - 1)) != 0
+}
+
+#[cfg(all(unix, not(target_os = "linux")))]
+fn ignores_hang_up() -> bool {
+    false
 }
 
 /// Ctrl-C ends the process where it cannot be watched for.
@@ -90,7 +156,7 @@ pub(crate) fn watch(
 #[cfg(unix)]
 #[expect(
     clippy::exit,
-    reason = "the user asked twice, and the main thread may be stuck"
+    reason = "the user asked twice, or the main thread is stuck"
 )]
 fn leave() {
     std::process::exit(i32::from(Exit::Interrupted.code()));

@@ -249,7 +249,10 @@ pub(super) fn failure(error: &ScriptError, records: &[CallRecord], registry: &Re
         (Some(stack), _) => stack.trim_end().to_owned(),
         (None, Some(name)) => format!("{name}: {}", error.message),
         // Anything can be thrown, `undefined` too.
-        (None, None) if error.kind == ScriptErrorKind::Script => {
+        (None, None)
+            if error.kind == ScriptErrorKind::Script
+                && !error.message.to_string().starts_with("The script threw ") =>
+        {
             format!("the script threw {}", error.message)
         }
         (None, None) => error.message.to_string(),

@@ -185,6 +185,121 @@ fn the_second_control_c_ends_at_once() {
 }
 
 #[test]
+fn a_request_to_end_and_a_closed_terminal_leave_nothing() {
+    for (signals, code) in [
+        (&[Signal::TERM][..], Some(130)),
+        (&[Signal::HUP], Some(130)),
+        (
+            &[Signal::HUP, Signal::HUP, Signal::TERM, Signal::TERM],
+            Some(130),
+        ),
+    ] {
+        let place = Place::new();
+        let pipe = named_pipe(&place);
+        // In the home folder, missing start-up files have stand-ins while a command runs.
+        let script = format!("text('before'); await tools.bash({{command: {ENDLESS:?}}})");
+        let before = names(&place.path());
+        let child = place
+            .pirn(&["exec", "-q", "--yes", "-e", &script])
+            .env("HOME", place.path())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut pipe = BufReader::new(std::fs::File::open(pipe).unwrap());
+        let mut line = String::new();
+        pipe.read_line(&mut line).unwrap();
+        for signal in signals {
+            // It may have ended after the first one.
+            let _gone = kill_process(Pid::from_child(&child), *signal);
+        }
+        let run = place.ended(child.wait_with_output().unwrap());
+        assert_eq!(
+            (run.code, run.stdout.as_str()),
+            (code, "before\n"),
+            "{run:#?}"
+        );
+        assert_eq!(pipe.read_to_string(&mut line).unwrap(), 0);
+        assert_eq!(names(&place.path()), before, "{signals:?}");
+    }
+}
+
+fn names(folder: &std::path::Path) -> Vec<std::ffi::OsString> {
+    let mut names: Vec<_> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn an_error_is_told_with_what_is_behind_it() {
+    let place = Place::new();
+    let cases: [(&str, &[&str]); 5] = [
+        (
+            "await Promise.any([tools.read({path: 'one'}), tools.read({path: 'two'})])",
+            &[
+                "AggregateError",
+                "Error 1 of 2: Error: Could not read one",
+                "Error 2 of 2: Error: Could not read two",
+            ],
+        ),
+        (
+            "try { await tools.read({path: 'one'}) } catch (cause) { throw new Error('no settings', {cause}) }",
+            &["error: no settings", "Caused by: Error: Could not read one"],
+        ),
+        (
+            "throw new Error('outer', {cause: new Error('middle', {cause: {code: 7}})})",
+            &[
+                "error: outer",
+                "Caused by: Error: middle",
+                "Caused by: {\"code\":7}",
+            ],
+        ),
+        (
+            "const round = new Error('round'); round.cause = round; throw round",
+            &["error: round", "Caused by: Error: round"],
+        ),
+        (
+            "throw {toString() { throw 1 }, get a() { throw 2 }}",
+            &["error: The script threw a value that cannot be described"],
+        ),
+    ];
+    for (script, texts) in cases {
+        let run = place.run(&["exec", "-q", "-e", script]);
+        assert_eq!(run.code, Some(1), "{run:#?}");
+        for text in texts {
+            assert!(run.stderr.contains(text), "{text}: {}", run.stderr);
+        }
+        let run = place.run(&["exec", "-q", "--layout", "items", "-e", script]);
+        for text in &texts[1..] {
+            assert!(
+                format!("{}{}", run.stdout, run.stderr).contains(text),
+                "{text}: {run:#?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_big_integer_is_returned_as_it_is_shown() {
+    let place = Place::new();
+    for digits in [
+        "5",
+        "-5",
+        "9007199254740993",
+        "18446744073709551615",
+        "123456789012345678901234567890",
+    ] {
+        let returned = place.run(&["exec", "-q", "-e", &format!("return {digits}n")]);
+        let shown = place.run(&["exec", "-q", "-e", &format!("text({digits}n)")]);
+        assert_eq!(returned.stdout.trim_end(), digits, "{returned:#?}");
+        assert_eq!(shown.stdout.trim_end(), digits, "{shown:#?}");
+    }
+}
+
+#[test]
 fn nothing_outlives_a_killed_pirn() {
     let place = Place::new();
     let pipe = named_pipe(&place);
