@@ -121,12 +121,12 @@ function editsFor({ lines, changes }: FileChange): Edit[] {
 
 async function moves(): Promise<Move[]> {
   if (!RENAME_FILES) return [];
-  const searches = [...replacements.keys()].map((name) => tools.find({ pattern: `*${name}*`, limit: 1000 }));
-  const found = new Set((await Promise.all(searches)).flatMap((list: string) => list.split("\n")));
+  const searches = [...replacements.keys()].map((name) => tools.find({ pattern: `*${name}*` }));
+  const found = new Set<string>((await Promise.all(searches)).flat());
   const renamed: Move[] = [];
   for (const from of [...found].sort()) {
-    // Folders, and the tool's own remarks, are left alone.
-    if (from.endsWith("/") || from === "" || from.startsWith("[") || from === "No files found matching pattern") continue;
+    // Folders are left alone.
+    if (from.endsWith("/")) continue;
     const slash = from.lastIndexOf("/") + 1;
     const to = from.slice(0, slash) + rename(from.slice(slash));
     if (to !== from) renamed.push({ from, to });

@@ -10,6 +10,8 @@ const MARKS_SHOWN = 15;
 const AUTHORS_SHOWN = 5;
 /** Marks beyond this many are counted, but nobody asks git who wrote them. */
 const MARKS_BLAMED = 200;
+/** More marks than this are not looked at. */
+const MARKS_MAX = 2000;
 /** What counts as an open mark: the word, then a colon or a name in parentheses. */
 const MARK = "\\b(TODO|FIXME)\\b[:(]";
 const MANIFESTS = ["Cargo.toml", "package.json", "pyproject.toml", "go.mod", "pom.xml", "Gemfile"];
@@ -66,19 +68,16 @@ async function measure(list: string): Promise<SourceFile[]> {
 async function sourceFiles(isGit: boolean): Promise<SourceFile[]> {
   if (!isGit) return measure("find . -name .git -prune -o -type f -print0");
   const git = "git ls-files -z --cached --others --exclude-standard --deduplicate --";
-  const folders = (await tools.ls({ limit: 10000 })).split("\n").filter((entry: string) => entry.endsWith("/"));
+  const folders = (await tools.ls({})).filter(({ type }) => type === "folder").map(({ name }) => `${name}/`);
   const lists = [":(glob)*", ...folders].map((entry) => `${git} ${quote(entry)}`);
   return (await Promise.all(lists.map(measure))).flat();
 }
 
 async function marks(): Promise<{ found: Mark[]; isComplete: boolean }> {
-  const text: string = await tools.grep({ pattern: MARK, limit: 2000 });
-  const found: Mark[] = [];
-  for (const line of text.split("\n")) {
-    const match = /^(.+?):(\d+): (.*)$/.exec(line);
-    if (match) found.push({ path: match[1], line: Number(match[2]), text: match[3].trim() });
-  }
-  return { found, isComplete: !/limit reached/.test(text) };
+  // One more than is shown tells whether there are more.
+  const matches = await tools.grep({ pattern: MARK, limit: MARKS_MAX + 1 });
+  const found: Mark[] = matches.slice(0, MARKS_MAX).map(({ path, line, text }) => ({ path, line, text: text.trim() }));
+  return { found, isComplete: matches.length <= MARKS_MAX };
 }
 
 /** Adds author and time to the marks of one file, with one call to git. */
@@ -154,7 +153,7 @@ const report = [
 ];
 
 const kinds = Map.groupBy(
-  manifests.split("\n").map((path: string) => path.slice(path.lastIndexOf("/") + 1)).filter((file: string) => MANIFESTS.includes(file)),
+  manifests.map((path: string) => path.slice(path.lastIndexOf("/") + 1)).filter((file: string) => MANIFESTS.includes(file)),
   (file: string) => file,
 );
 if (kinds.size > 0) {

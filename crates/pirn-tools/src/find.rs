@@ -7,13 +7,14 @@ use globset::{GlobBuilder, GlobSet};
 use ignore::overrides::Override;
 use pirn_tool::{Effects, Tool, ToolResult, ToolSpec};
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::arguments::{Outcome, typed_tool};
 use crate::blocking::{self, Stop};
 use crate::limits::keep_head_lines;
-use crate::ls::{append_notices, limit_or, read_only};
+use crate::ls::{append_notices, read_only};
 use crate::options::ToolsOptions;
+use crate::reader::{self, Reader, SCRIPT_RESULT_BYTES_MAX};
 use crate::walk::{self, SearchRoot};
 
 /// Results shown when the call names no limit.
@@ -47,13 +48,22 @@ pub fn find(options: Arc<ToolsOptions>) -> Tool {
         },
         "required": ["pattern"]
     }))
+    .output_schema(json!({
+        "type": "array",
+        "items": {"type": "string"},
+        "description": "Paths for the next call, sorted; folders end in '/'"
+    }))
     .effects(Effects::READ)
     .annotations(read_only());
     typed_tool(
         spec,
         options,
         |arguments: Arguments, options, context| async move {
-            blocking::run(&context, move |stop| search(&arguments, &options, stop)).await
+            let reader = Reader::of(context.origin);
+            blocking::run(&context, move |stop| {
+                search(&arguments, &options, reader, stop)
+            })
+            .await
         },
     )
 }
@@ -134,8 +144,12 @@ fn invalid_pattern(error: &globset::Error) -> String {
     format!("Invalid pattern: {error}")
 }
 
-fn search(arguments: &Arguments, options: &ToolsOptions, stop: &Stop) -> Outcome {
-    let limit = limit_or(arguments.limit, LIMIT_DEFAULT);
+fn search(arguments: &Arguments, options: &ToolsOptions, reader: Reader, stop: &Stop) -> Outcome {
+    let limit = reader.limit(arguments.limit, LIMIT_DEFAULT);
+    let bytes_max = match reader {
+        Reader::Eyes => crate::limits::BYTES_MAX + 1,
+        Reader::Program => SCRIPT_RESULT_BYTES_MAX,
+    };
     let pattern = Pattern::parse(&arguments.pattern)?;
     let root = SearchRoot::locate(arguments.path.as_deref(), options)?;
     if !root.real.is_dir() {
@@ -165,15 +179,25 @@ fn search(arguments: &Arguments, options: &ToolsOptions, stop: &Stop) -> Outcome
         }
         bytes += line.len() + 1;
         lines.push(line);
-        if bytes > crate::limits::BYTES_MAX + 1 {
+        if bytes > bytes_max {
             break;
         }
     }
-    if lines.is_empty() {
-        if let Some(error) = pattern.invalid {
-            return Err(error);
+    if lines.is_empty()
+        && let Some(error) = pattern.invalid
+    {
+        return Err(error);
+    }
+    if reader == Reader::Program {
+        if bytes > bytes_max {
+            return Err(reader::too_long());
         }
-        return Ok(ToolResult::text("No files found matching pattern"));
+        return Ok(reader::list(lines.into_iter().map(Value::String).collect()));
+    }
+    let structured = Value::from(lines.clone());
+    if lines.is_empty() {
+        let text = "No files found matching pattern";
+        return Ok(ToolResult::text(text).with_structured(structured));
     }
     let (mut text, cut) = keep_head_lines(&lines);
     let mut notices = Vec::new();
@@ -187,5 +211,5 @@ fn search(arguments: &Arguments, options: &ToolsOptions, stop: &Stop) -> Outcome
         notices.push("50.0KB limit reached".to_owned());
     }
     append_notices(&mut text, &notices);
-    Ok(ToolResult::text(text))
+    Ok(ToolResult::text(text).with_structured(structured))
 }

@@ -7,16 +7,18 @@ mod search;
 use std::sync::Arc;
 
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
-use pirn_tool::{Effects, Tool, ToolResult, ToolSpec};
+use pirn_tool::{Effects, Tool, ToolSpec};
 use serde::Deserialize;
 use serde_json::json;
 
 use crate::arguments::{Outcome, typed_tool};
 use crate::blocking::{self, Stop};
-use crate::ls::{limit_or, read_only};
+use crate::ls::read_only;
 use crate::options::ToolsOptions;
+use crate::reader::Reader;
 use crate::walk::{self, SearchRoot, Selection};
 
+use collect::Bounds;
 use search::Search;
 
 /// Matches shown when the call names no limit.
@@ -61,25 +63,46 @@ pub fn grep(options: Arc<ToolsOptions>) -> Tool {
         },
         "required": ["pattern"]
     }))
+    .output_schema(json!({
+        "type": "array",
+        "items": {
+            "type": "object",
+            "properties": {
+                "path": {"type": "string", "description": "For the next call"},
+                "line": {"type": "integer", "description": "Counted from 1"},
+                "text": {"type": "string", "description": "The matching line without its end"},
+                "before": {"type": "array", "items": {"type": "string"}, "description": "With context"},
+                "after": {"type": "array", "items": {"type": "string"}, "description": "With context"}
+            },
+            "required": ["path", "line", "text"]
+        }
+    }))
     .effects(Effects::READ)
     .annotations(read_only());
     typed_tool(
         spec,
         options,
         |arguments: Arguments, options, context| async move {
-            blocking::run(&context, move |stop| run(&arguments, &options, stop)).await
+            let reader = Reader::of(context.origin);
+            blocking::run(&context, move |stop| {
+                run(&arguments, &options, reader, stop)
+            })
+            .await
         },
     )
 }
 
-fn run(arguments: &Arguments, options: &ToolsOptions, stop: &Stop) -> Outcome {
+fn run(arguments: &Arguments, options: &ToolsOptions, reader: Reader, stop: &Stop) -> Outcome {
     let root = SearchRoot::locate(arguments.path.as_deref(), options)?;
     let search = Search {
         matcher: matcher(arguments)?,
         options,
-        context: usize::try_from(arguments.context.unwrap_or(0).clamp(0, CONTEXT_LINES_MAX))
-            .unwrap_or(0),
-        limit: limit_or(arguments.limit, LIMIT_DEFAULT),
+        bounds: Bounds {
+            reader,
+            context: usize::try_from(arguments.context.unwrap_or(0).clamp(0, CONTEXT_LINES_MAX))
+                .unwrap_or(0),
+            limit: reader.limit(arguments.limit, LIMIT_DEFAULT),
+        },
     };
     let found = if root.real.is_dir() {
         let Selection { globs, invalid } = walk::globs(&root.real, arguments.glob.as_deref())?;
@@ -92,7 +115,7 @@ fn run(arguments: &Arguments, options: &ToolsOptions, stop: &Stop) -> Outcome {
         search.file(&root, stop)?
     };
     stop.check()?;
-    Ok(ToolResult::text(found.into_text()))
+    found.into_result()
 }
 
 fn matcher(arguments: &Arguments) -> Result<RegexMatcher, String> {

@@ -2,7 +2,8 @@
 //!
 //! [`builtin_tools`] makes all of them from one [`ToolsOptions`]; each also has a constructor of its own. They are plain
 //! [`pirn_tool::Tool`] values: registering, validating, asking and reporting are the pipeline's. Text for a model is cut to
-//! [`LINES_MAX`] lines or [`BYTES_MAX`] bytes; `read` and `bash` also give scripts a structured value.
+//! [`LINES_MAX`] lines or [`BYTES_MAX`] bytes; scripts get
+//! whole results as values instead, up to [`SCRIPT_RESULT_BYTES_MAX`].
 //!
 //! This crate decides nothing about permissions, and reads neither the process environment nor the home directory.
 //!
@@ -46,6 +47,7 @@ mod ls;
 mod options;
 mod paths;
 mod read;
+mod reader;
 mod regular;
 mod replace;
 mod walk;
@@ -62,7 +64,8 @@ pub use grep::grep;
 pub use limits::{BYTES_MAX, LINES_MAX};
 pub use ls::ls;
 pub use options::{COMMAND_TIMEOUT_DEFAULT, ImageLimits, ToolsOptions};
-pub use read::{IMAGE_FILE_BYTES_MAX, SCRIPT_READ_BYTES_MAX, read};
+pub use read::{IMAGE_FILE_BYTES_MAX, read};
+pub use reader::SCRIPT_RESULT_BYTES_MAX;
 pub use write::write;
 
 /// All built-in tools: `read`, `bash`, `edit`, `write`, `grep`, `find`, `ls`, in this order.

@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use pirn_tool::{Annotations, Effects, Tool, ToolResult, ToolSpec};
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::arguments::{Outcome, typed_tool};
 use crate::blocking::{self, Stop};
 use crate::limits::keep_head_lines;
 use crate::options::ToolsOptions;
 use crate::paths;
+use crate::reader::{self, Reader};
 
 /// Entries shown when the call names no limit.
 const LIMIT_DEFAULT: usize = 500;
@@ -43,13 +44,34 @@ pub fn ls(options: Arc<ToolsOptions>) -> Tool {
             "limit": {"type": "integer", "description": "Most entries to show (default: 500)"}
         }
     }))
+    .output_schema(json!({
+        "type": "array",
+        "items": {
+            "type": "object",
+            "properties": {
+                "name": {"type": "string"},
+                "type": {
+                    "type": "string",
+                    "enum": ["file", "folder", "link", "other"],
+                    "description": "Of what a link leads to; link where it leads nowhere"
+                },
+                "size": {"type": "integer", "description": "Bytes"},
+                "modified": {"type": "integer", "description": "Milliseconds since 1970, as Date takes them"}
+            },
+            "required": ["name", "type", "size", "modified"]
+        }
+    }))
     .effects(Effects::READ)
     .annotations(read_only());
     typed_tool(
         spec,
         options,
         |arguments: Arguments, options, context| async move {
-            blocking::run(&context, move |stop| list(&arguments, &options, stop)).await
+            let reader = Reader::of(context.origin);
+            blocking::run(&context, move |stop| {
+                list(&arguments, &options, reader, stop)
+            })
+            .await
         },
     )
 }
@@ -64,15 +86,8 @@ pub(crate) fn read_only() -> Annotations {
     }
 }
 
-/// A limit as given, at least 1.
-pub(crate) fn limit_or(given: Option<i64>, default: usize) -> usize {
-    given.map_or(default, |limit| {
-        usize::try_from(limit.max(1)).unwrap_or(usize::MAX)
-    })
-}
-
-fn list(arguments: &Arguments, options: &ToolsOptions, stop: &Stop) -> Outcome {
-    let limit = limit_or(arguments.limit, LIMIT_DEFAULT);
+fn list(arguments: &Arguments, options: &ToolsOptions, reader: Reader, stop: &Stop) -> Outcome {
+    let limit = reader.limit(arguments.limit, LIMIT_DEFAULT);
     let path = arguments.path.as_deref().filter(|path| !path.is_empty());
     let place = paths::resolve_readable(path.unwrap_or("."), options)
         .map_err(|error| error.explain("Could not list"))?;
@@ -94,6 +109,7 @@ fn list(arguments: &Arguments, options: &ToolsOptions, stop: &Stop) -> Outcome {
     }
     names.sort_by_cached_key(|name| (name.to_string_lossy().to_lowercase(), name.clone()));
     let mut lines = Vec::new();
+    let mut entries = Vec::new();
     let mut dangling = Vec::new();
     let mut limit_reached = false;
     for (index, name) in names.into_iter().enumerate() {
@@ -117,10 +133,15 @@ fn list(arguments: &Arguments, options: &ToolsOptions, stop: &Stop) -> Outcome {
         if metadata.is_none() && dangling.len() < DANGLING_NAMED_MAX {
             dangling.push(name.to_string_lossy().into_owned());
         }
+        entries.push(described(&name.to_string_lossy(), metadata.as_ref()));
         lines.push(format!("{}{suffix}", name.to_string_lossy()));
     }
+    if reader == Reader::Program {
+        return Ok(reader::list(entries));
+    }
+    let structured = Value::Array(entries);
     if lines.is_empty() {
-        return Ok(ToolResult::text("(empty directory)"));
+        return Ok(ToolResult::text("(empty directory)").with_structured(structured));
     }
     let (mut text, cut) = keep_head_lines(&lines);
     let mut notices = Vec::new();
@@ -137,7 +158,27 @@ fn list(arguments: &Arguments, options: &ToolsOptions, stop: &Stop) -> Outcome {
         notices.push(format!("Links that lead nowhere: {}", dangling.join(", ")));
     }
     append_notices(&mut text, &notices);
-    Ok(ToolResult::text(text))
+    Ok(ToolResult::text(text).with_structured(structured))
+}
+
+/// An entry for programs; without metadata it is a link that leads nowhere.
+fn described(name: &str, metadata: Option<&std::fs::Metadata>) -> Value {
+    let kind = match metadata {
+        Some(metadata) if metadata.is_file() => "file",
+        Some(metadata) if metadata.is_dir() => "folder",
+        Some(_) => "other",
+        None => "link",
+    };
+    let modified = metadata
+        .and_then(|metadata| metadata.modified().ok())
+        .and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok())
+        .and_then(|since| u64::try_from(since.as_millis()).ok());
+    json!({
+        "name": name,
+        "type": kind,
+        "size": metadata.map_or(0, std::fs::Metadata::len),
+        "modified": modified.unwrap_or(0)
+    })
 }
 
 /// Adds notices after a blank line, in one pair of brackets.

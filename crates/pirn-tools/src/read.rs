@@ -7,7 +7,7 @@ mod text;
 use std::io::{self, Read as _};
 use std::sync::Arc;
 
-use pirn_tool::{CallContext, ContentBlock, Effects, Origin, Tool, ToolResult, ToolSpec};
+use pirn_tool::{CallContext, ContentBlock, Effects, Tool, ToolResult, ToolSpec};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -18,15 +18,13 @@ use crate::limits::{BYTES_MAX, format_size};
 use crate::ls::read_only;
 use crate::options::ToolsOptions;
 use crate::paths::{self, Place};
+use crate::reader::{Reader, SCRIPT_RESULT_BYTES_MAX};
 use crate::regular::{Refusal, RegularFile};
 
 pub use image::IMAGE_FILE_BYTES_MAX;
 use image::Picture;
 pub(crate) use source::{Piece, Source};
 use text::{Limits, Range, Scan};
-
-/// The most text that one call gives to a script: it fits a script's memory twice, with room for work on it.
-pub const SCRIPT_READ_BYTES_MAX: usize = 16 * 1024 * 1024;
 
 /// The largest file that is decoded for a model, of which it sees a part: all of it is held in memory.
 const DECODED_FILE_BYTES_MAX: u64 = 64 * 1024 * 1024;
@@ -83,24 +81,6 @@ fn output_schema() -> Value {
             }
         ]
     })
-}
-
-/// Who reads a result.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Reader {
-    /// A model or a person, who reads a part with profit and a notice of what is left.
-    Eyes,
-    /// A program, which gets all or an error.
-    Program,
-}
-
-impl Reader {
-    fn of(origin: Origin) -> Self {
-        match origin {
-            Origin::Model | Origin::User | Origin::Extension => Self::Eyes,
-            Origin::Nested => Self::Program,
-        }
-    }
 }
 
 async fn run(arguments: Arguments, options: Arc<ToolsOptions>, context: CallContext) -> Outcome {
@@ -177,7 +157,7 @@ impl Call<'_> {
             Reader::Eyes => Limits::MODEL,
             Reader::Program => Limits {
                 lines: u64::MAX,
-                bytes: SCRIPT_READ_BYTES_MAX,
+                bytes: SCRIPT_RESULT_BYTES_MAX,
             },
         }
     }
@@ -207,7 +187,7 @@ impl Call<'_> {
         let limit = match self.reader {
             Reader::Eyes => DECODED_FILE_BYTES_MAX,
             // UTF-16 has up to twice the bytes that UTF-8 has for the same text.
-            Reader::Program => SCRIPT_READ_BYTES_MAX as u64 * 2,
+            Reader::Program => SCRIPT_RESULT_BYTES_MAX as u64 * 2,
         };
         let mut bytes = head;
         if size <= limit {
@@ -239,7 +219,7 @@ impl Call<'_> {
             text::Error::NotText(not_text) => self.fails(&not_text.to_string()),
             text::Error::TooLong => self.fails(&format!(
                 "the text has more than {}, the most that one call gives to a script. Page through it with offset and limit",
-                format_size(SCRIPT_READ_BYTES_MAX as u64)
+                format_size(SCRIPT_RESULT_BYTES_MAX as u64)
             )),
         })?;
         let details = json!({ "encoding": encoding.name() });

@@ -7,6 +7,7 @@ use grep_regex::RegexMatcher;
 use grep_searcher::{Searcher, Sink, SinkContext, SinkMatch};
 
 use crate::limits::BYTES_MAX;
+use crate::reader::{Reader, SCRIPT_RESULT_BYTES_MAX};
 
 /// Characters shown of a line; longer ones are minified code or data, of which a model needs no more.
 const LINE_CHARS_MAX: usize = 500;
@@ -16,6 +17,26 @@ const CHARS_BEFORE_FOCUS: usize = 100;
 
 /// Stands for the beginning of a line.
 const BEGINNING_CUT: &str = "[truncated] ...";
+
+/// How much is found.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Bounds {
+    pub(super) reader: Reader,
+    /// Lines before and after each match.
+    pub(super) context: usize,
+    /// The most matches.
+    pub(super) limit: usize,
+}
+
+impl Bounds {
+    /// The most bytes of lines.
+    pub(super) fn bytes(self) -> usize {
+        match self.reader {
+            Reader::Eyes => BYTES_MAX,
+            Reader::Program => SCRIPT_RESULT_BYTES_MAX,
+        }
+    }
+}
 
 /// Whether a line matched or stands beside one that did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,8 +79,7 @@ impl FileHits {
 pub(super) struct Collector<'a> {
     matcher: &'a RegexMatcher,
     pub(super) hits: Vec<Hit>,
-    limit: usize,
-    context: u64,
+    bounds: Bounds,
     matches: usize,
     /// The line of the last match within the limit.
     limit_line: u64,
@@ -67,12 +87,11 @@ pub(super) struct Collector<'a> {
 }
 
 impl<'a> Collector<'a> {
-    pub(super) fn new(matcher: &'a RegexMatcher, limit: usize, context: usize) -> Self {
+    pub(super) fn new(matcher: &'a RegexMatcher, bounds: Bounds) -> Self {
         Self {
             matcher,
             hits: Vec::new(),
-            limit,
-            context: context as u64,
+            bounds,
             matches: 0,
             limit_line: 0,
             bytes: 0,
@@ -81,6 +100,10 @@ impl<'a> Collector<'a> {
 
     fn push(&mut self, kind: HitKind, line_number: u64, bytes: &[u8]) {
         let (text, is_cut) = match kind {
+            _ if self.bounds.reader == Reader::Program => (
+                String::from_utf8_lossy(without_end(bytes)).into_owned(),
+                false,
+            ),
             HitKind::Match if bytes.len() > LINE_CHARS_MAX => {
                 let found = self.matcher.find(bytes).ok().flatten();
                 shown_line(bytes, found.map_or(0, |found| found.start()))
@@ -104,12 +127,13 @@ impl Sink for Collector<'_> {
         let line_number = found.line_number().unwrap_or(0);
         self.push(HitKind::Match, line_number, found.bytes());
         self.matches += 1;
-        if self.matches <= self.limit {
+        if self.matches <= self.bounds.limit {
             self.limit_line = line_number;
         }
         // A match after the limit may still be shown as context of the last one; the first that is not ends the search.
-        let is_past = self.matches > self.limit && line_number > self.limit_line + self.context;
-        Ok(!is_past && self.bytes <= BYTES_MAX)
+        let is_past = self.matches > self.bounds.limit
+            && line_number > self.limit_line + self.bounds.context as u64;
+        Ok(!is_past && self.bytes <= self.bounds.bytes())
     }
 
     fn context(&mut self, _searcher: &Searcher, beside: &SinkContext<'_>) -> io::Result<bool> {
@@ -118,7 +142,7 @@ impl Sink for Collector<'_> {
             beside.line_number().unwrap_or(0),
             beside.bytes(),
         );
-        Ok(self.bytes <= BYTES_MAX)
+        Ok(self.bytes <= self.bounds.bytes())
     }
 }
 
@@ -126,8 +150,7 @@ impl Sink for Collector<'_> {
 fn shown_line(bytes: &[u8], focus: usize) -> (String, bool) {
     /// A character takes at most four bytes, so the rest of a gigantic line need not be decoded.
     const BYTES_ENOUGH: usize = (LINE_CHARS_MAX + 1) * 4;
-    let bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes);
-    let bytes = bytes.strip_suffix(b"\r").unwrap_or(bytes);
+    let bytes = without_end(bytes);
     let start = if focus <= LINE_CHARS_MAX - CHARS_BEFORE_FOCUS {
         0
     } else {
@@ -154,4 +177,9 @@ fn shown_line(bytes: &[u8], focus: usize) -> (String, bool) {
     text.truncate(at);
     text.push_str("... [truncated]");
     (text, true)
+}
+
+fn without_end(line: &[u8]) -> &[u8] {
+    let line = line.strip_suffix(b"\n").unwrap_or(line);
+    line.strip_suffix(b"\r").unwrap_or(line)
 }

@@ -2,16 +2,23 @@
 
 use std::collections::BTreeMap;
 
-use crate::limits::{BYTES_MAX, keep_head_lines};
-use crate::ls::append_notices;
+use pirn_tool::ToolResult;
+use serde_json::{Value, json};
 
-use super::collect::{FileHits, HitKind};
+use crate::arguments::Outcome;
+use crate::limits::keep_head_lines;
+use crate::ls::append_notices;
+use crate::reader::{self, Reader};
+
+use super::collect::{Bounds, FileHits, Hit, HitKind};
 
 /// The result so far: a prefix of all files, in order.
 #[derive(Debug)]
 pub(super) struct Found {
-    limit: usize,
-    context: usize,
+    bounds: Bounds,
+    /// The matches as values.
+    records: Vec<Value>,
+    /// For eyes.
     lines: Vec<String>,
     line_bytes: usize,
     matches: usize,
@@ -24,10 +31,10 @@ pub(super) struct Found {
 const GAVE_UP_NAMED_MAX: usize = 3;
 
 impl Found {
-    pub(super) fn new(limit: usize, context: usize) -> Self {
+    pub(super) fn new(bounds: Bounds) -> Self {
         Self {
-            limit,
-            context,
+            bounds,
+            records: Vec::new(),
             lines: Vec::new(),
             line_bytes: 0,
             matches: 0,
@@ -39,12 +46,12 @@ impl Found {
 
     /// Whether further files cannot change the result.
     pub(super) fn is_full(&self) -> bool {
-        self.more_matches || self.line_bytes > BYTES_MAX + 1
+        self.more_matches || self.line_bytes > self.bounds.bytes() + 1
     }
 
     /// Whether nothing was found.
     pub(super) fn is_empty(&self) -> bool {
-        self.lines.is_empty()
+        self.lines.is_empty() && self.records.is_empty()
     }
 
     /// Adds the hits of the next file.
@@ -55,14 +62,18 @@ impl Found {
         if file.gave_up {
             self.gave_up.push(file.path.clone());
         }
+        if self.bounds.reader == Reader::Program {
+            self.add_records(&file);
+            return;
+        }
         // The line of this file's last match within the limit.
         let mut last_line = None;
         for hit in file.hits {
             let is_match = hit.kind == HitKind::Match;
-            let in_limit = self.matches < self.limit;
+            let in_limit = self.matches < self.bounds.limit;
             if !in_limit {
-                let in_context =
-                    last_line.is_some_and(|last| hit.line_number <= last + self.context as u64);
+                let in_context = last_line
+                    .is_some_and(|last| hit.line_number <= last + self.bounds.context as u64);
                 if !in_context {
                     if is_match {
                         self.more_matches = true;
@@ -75,6 +86,8 @@ impl Found {
             if counts {
                 self.matches += 1;
                 last_line = Some(hit.line_number);
+                self.records
+                    .push(json!({"path": file.path, "line": hit.line_number, "text": hit.text}));
             }
             let mark = if counts { ':' } else { '-' };
             let line = format!("{}{mark}{}{mark} {}", file.path, hit.line_number, hit.text);
@@ -84,7 +97,61 @@ impl Found {
         }
     }
 
-    pub(super) fn into_text(self) -> String {
+    fn add_records(&mut self, file: &FileHits) {
+        let context = self.bounds.context as u64;
+        let texts = |hits: &[Hit]| hits.iter().map(|hit| hit.text.clone()).collect::<Vec<_>>();
+        for (index, hit) in file.hits.iter().enumerate() {
+            if hit.kind != HitKind::Match {
+                continue;
+            }
+            if self.matches == self.bounds.limit {
+                self.more_matches = true;
+                return;
+            }
+            self.matches += 1;
+            let mut record = json!({"path": file.path, "line": hit.line_number, "text": hit.text});
+            let (before, rest) = file.hits.split_at(index);
+            let after = rest.get(1..).unwrap_or_default();
+            let first =
+                before.partition_point(|other| other.line_number + context < hit.line_number);
+            let last =
+                after.partition_point(|other| other.line_number <= hit.line_number + context);
+            self.line_bytes += file.path.len() + hit.text.len();
+            if context > 0 {
+                let (before, after) = (
+                    texts(before.get(first..).unwrap_or_default()),
+                    texts(after.get(..last).unwrap_or_default()),
+                );
+                self.line_bytes += before.iter().chain(&after).map(String::len).sum::<usize>();
+                record["before"] = before.into();
+                record["after"] = after.into();
+            }
+            self.records.push(record);
+            if self.line_bytes > self.bounds.bytes() {
+                return;
+            }
+        }
+    }
+
+    /// The result for whoever reads it.
+    pub(super) fn into_result(mut self) -> Outcome {
+        if self.bounds.reader == Reader::Eyes {
+            let records = Value::Array(std::mem::take(&mut self.records));
+            return Ok(ToolResult::text(self.into_text()).with_structured(records));
+        }
+        if self.line_bytes > self.bounds.bytes() {
+            return Err(reader::too_long());
+        }
+        if let Some(first) = self.gave_up.first() {
+            return Err(format!(
+                "{} could not be searched to the end, a line is too long: {first}. Leave such files out with glob",
+                files(self.gave_up.len())
+            ));
+        }
+        Ok(reader::list(self.records))
+    }
+
+    fn into_text(self) -> String {
         let (mut text, cut) = keep_head_lines(&self.lines);
         if self.lines.is_empty() {
             text.push_str("No matches found");
@@ -93,8 +160,8 @@ impl Found {
         if self.more_matches {
             notices.push(format!(
                 "{} matches limit reached. Use limit={} for more, or refine pattern",
-                self.limit,
-                self.limit.saturating_mul(2)
+                self.bounds.limit,
+                self.bounds.limit.saturating_mul(2)
             ));
         }
         if cut {

@@ -19,7 +19,7 @@ use crate::read::Source;
 use crate::regular::{Refusal, RegularFile};
 use crate::walk::SearchRoot;
 
-use super::collect::{Collector, FileHits};
+use super::collect::{Bounds, Collector, FileHits};
 use super::merge::{Found, Merger};
 
 /// Threads that search; more than this waits for the disk or the walk.
@@ -41,10 +41,7 @@ const STOP_CHECK_INTERVAL: Duration = Duration::from_millis(100);
 pub(super) struct Search<'a> {
     pub(super) matcher: RegexMatcher,
     pub(super) options: &'a ToolsOptions,
-    /// Lines to show before and after each match.
-    pub(super) context: usize,
-    /// The most matches.
-    pub(super) limit: usize,
+    pub(super) bounds: Bounds,
 }
 
 /// How a file came to be searched.
@@ -78,7 +75,7 @@ impl Search<'_> {
             interrupt,
         };
         let hits = self.search_reader(&mut searcher, reader, root.prefix.clone(), interrupt);
-        let mut found = Found::new(self.limit, self.context);
+        let mut found = Found::new(self.bounds);
         found.add(hits);
         Ok(found)
     }
@@ -97,7 +94,7 @@ impl Search<'_> {
             search: self,
             root,
             stop,
-            merger: Mutex::new(Merger::new(Found::new(self.limit, self.context))),
+            merger: Mutex::new(Merger::new(Found::new(self.bounds))),
             advanced: Condvar::new(),
             full: AtomicBool::new(false),
         };
@@ -128,8 +125,8 @@ impl Search<'_> {
             .line_terminator(line_terminator.unwrap_or_default())
             .binary_detection(binary)
             .line_number(true)
-            .before_context(self.context)
-            .after_context(self.context)
+            .before_context(self.bounds.context)
+            .after_context(self.bounds.context)
             .heap_limit(Some(LINE_BYTES_MAX))
             .build()
     }
@@ -141,7 +138,7 @@ impl Search<'_> {
         shown: String,
         interrupt: Interrupt<'_>,
     ) -> FileHits {
-        let mut collector = Collector::new(&self.matcher, self.limit, self.context);
+        let mut collector = Collector::new(&self.matcher, self.bounds);
         let searched = searcher.search_reader(&self.matcher, reader, &mut collector);
         let gave_up = searched.is_err() && !interrupt.is_set();
         // A read error in the middle counts like an end; what was found is true.

@@ -1,6 +1,6 @@
 //! What is read can be given back.
 
-use pirn_tools::SCRIPT_READ_BYTES_MAX;
+use pirn_tools::SCRIPT_RESULT_BYTES_MAX;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -273,12 +273,15 @@ async fn scripts_get_whole_results_or_an_error() {
         error.unwrap_err(),
         "Offset 5001 is beyond end of file (5000 lines total)"
     );
-    bench.put("f", "x".repeat(SCRIPT_READ_BYTES_MAX));
+    bench.put("f", "x".repeat(SCRIPT_RESULT_BYTES_MAX));
     assert_eq!(
         read(&bench, json!({"path": "f"})).await.len(),
-        SCRIPT_READ_BYTES_MAX
+        SCRIPT_RESULT_BYTES_MAX
     );
-    bench.put("f", "x\n".repeat(SCRIPT_READ_BYTES_MAX / 2 + 1));
+    bench.put(
+        "f",
+        format!("{}\n", "x".repeat(1_023)).repeat(SCRIPT_RESULT_BYTES_MAX / 1_024 + 1),
+    );
     let error = bench
         .script("read", json!({"path": "f"}))
         .await

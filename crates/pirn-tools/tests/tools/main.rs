@@ -27,6 +27,7 @@ mod paths;
 mod read;
 #[cfg(target_os = "linux")]
 mod sandbox;
+mod shapes;
 mod support;
 mod write;
 mod written;
