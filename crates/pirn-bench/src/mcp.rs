@@ -10,7 +10,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, Result};
 use pirn_mcp::{
-    ConfigFile, ConfigSurroundings, ManagerFolders, ManagerOptions, McpManager, Scope, SpillFolder,
+    ConfigEnvironment, ConfigFile, ManagerFolders, ManagerOptions, McpManager, Scope, SpillFolder,
     Tracing,
 };
 use pirn_tool::Registry;
@@ -50,14 +50,14 @@ impl Servers {
         let registry = Registry::new();
         let manager = McpManager::new(ManagerOptions {
             registry: registry.clone(),
-            surroundings: ConfigSurroundings::new(
+            environment: ConfigEnvironment::new(
                 std::env::vars_os().collect(),
                 std::env::home_dir(),
                 folder.path().to_owned(),
             ),
             folders: ManagerFolders {
                 logs: None,
-                era_cache: None,
+                protocol_cache: None,
                 spill: SpillFolder::none(),
             },
             client_name: "pirn-bench".to_owned(),

@@ -21,10 +21,11 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use pirn_mcp::{
-    CallOptions, Clock, ConfigSurroundings, ElicitationAnswer, ElicitationKind, ElicitationRequest,
+    CallOptions, Clock, ConfigEnvironment, ElicitationAnswer, ElicitationKind, ElicitationRequest,
     Elicitor, HttpEntry, HttpKind, Interaction, ManagerFolders, ManagerOptions, McpExposure,
     McpManager, OAuth, OAuthOptions, OAuthSettings, Scope, Secret, ServerEntry, ServerOrigin,
-    ServerState, SpillFolder, StartMode, Timeouts, ToolExposures, Tracing, TransportEntry, Waiting,
+    ServerSelection, ServerState, SpillFolder, StartMode, Timeouts, ToolExposures, Tracing,
+    TransportEntry,
 };
 use pirn_tool::Registry;
 use serde_json::{Map, Value, json};
@@ -76,7 +77,7 @@ async fn use_server(
     context: &Value,
 ) -> Result<(), Failure> {
     manager
-        .wait_for(Waiting::Server(SERVER), &CancellationToken::new())
+        .wait_for(ServerSelection::Server(SERVER), &CancellationToken::new())
         .await;
     let status = manager
         .server(SERVER)
@@ -109,10 +110,10 @@ fn manager(registry: &Registry, folder: &Path) -> Result<McpManager, Failure> {
         .build()?;
     Ok(McpManager::new(ManagerOptions {
         registry: registry.clone(),
-        surroundings: ConfigSurroundings::new(Vec::new(), None, folder.to_owned()),
+        environment: ConfigEnvironment::new(Vec::new(), None, folder.to_owned()),
         folders: ManagerFolders {
             logs: std::env::var_os("PIRN_CONFORMANCE_LOGS").map(Into::into),
-            era_cache: None,
+            protocol_cache: None,
             spill: SpillFolder::none(),
         },
         client_name: "pirn-conformance".to_owned(),

@@ -30,6 +30,6 @@ pub use load::{ConfigFile, LoadedConfig, load};
 pub use new_server::NewServer;
 pub use problem::{ConfigProblem, Severity};
 pub use resolve::{
-    ALLOWED_VARIABLES, ALLOWED_VARIABLES_WINDOWS, CommandRunner, ConfigSurroundings, ShellRunner,
+    ALLOWED_VARIABLES, ALLOWED_VARIABLES_WINDOWS, CommandRunner, ConfigEnvironment, ShellRunner,
 };
 pub use schema::config_schema;

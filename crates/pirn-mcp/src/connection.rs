@@ -24,12 +24,12 @@ use crate::config::{ResolvedServer, Timeouts};
 use crate::elicitation::Elicitor;
 use crate::error::{Error, ErrorKind};
 use crate::wire::{Trace, Wire};
-use handler::Hub;
+use handler::HandlerState;
 use request::Cause;
 
 /// Which way of speaking a server understands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Era {
+pub enum Protocol {
     /// 2024-11-05 to 2025-11-25: `initialize`.
     Legacy,
     /// 2026-07-28: `server/discover`, no handshake.
@@ -46,7 +46,7 @@ pub(crate) struct ConnectOptions {
     /// Its version.
     pub(crate) client_version: String,
     /// What the server understood last time; `None` asks it.
-    pub(crate) era: Option<Era>,
+    pub(crate) protocol: Option<Protocol>,
     /// Who answers the server's questions.
     pub(crate) elicitor: Option<Arc<dyn Elicitor>>,
     /// Who has the tokens; HTTP only.
@@ -123,9 +123,9 @@ pub(crate) struct Connection {
     timeouts: Timeouts,
     peer: Peer<RoleClient>,
     wire: Wire,
-    hub: Arc<Hub>,
+    handler: Arc<HandlerState>,
     facts: ServerFacts,
-    era: Era,
+    protocol: Protocol,
     cause: Cause,
     stop: Option<RunningServiceCancellationToken>,
     ended: watch::Receiver<bool>,
@@ -155,13 +155,13 @@ impl Connection {
     }
 
     /// What it understood, to be kept for the next connection.
-    pub(crate) fn era(&self) -> Era {
-        self.era
+    pub(crate) fn protocol(&self) -> Protocol {
+        self.protocol
     }
 
     /// Changes the server told of. A receiver that lags behind missed some.
     pub(crate) fn changes(&self) -> broadcast::Receiver<Changed> {
-        self.hub.changes.subscribe()
+        self.handler.changes.subscribe()
     }
 
     /// What was odd about the server's messages since the last call, for people.

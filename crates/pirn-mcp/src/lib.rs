@@ -27,24 +27,24 @@ mod wire;
 pub use authorization::{Authorizer, Challenge, Next};
 pub use config::{
     ALLOWED_VARIABLES, ALLOWED_VARIABLES_WINDOWS, ClientRegistration, CommandRunner, ConfigFile,
-    ConfigProblem, ConfigSurroundings, Edit, EditOutcome, HttpEntry, HttpKind, HttpServer,
+    ConfigProblem, ConfigEnvironment, Edit, EditOutcome, HttpEntry, HttpKind, HttpServer,
     ImportAction, ImportPlan, ImportProgram, ImportRow, ImportSource, LoadedConfig, McpExposure,
     NewServer, OAuthSettings, ResolvedServer, SandboxEntry, Scope, ServerEntry, ServerOrigin,
     Setting, Severity, ShellRunner, StartMode, StdioEntry, StdioServer, Timeouts, ToolExposures,
     Transport, TransportEntry, WhenMissing, config_schema, discover_imports, edit_config, load,
     plan_import,
 };
-pub use connection::{Era, ServerFacts};
+pub use connection::{Protocol, ServerFacts};
 pub use elicitation::{ElicitationAnswer, ElicitationKind, ElicitationRequest, Elicitor};
 pub use error::{Error, ErrorKind};
 pub use manager::{
     CallOptions, Enablement, ManagerFolders, ManagerOptions, McpManager, Problem, Registration,
     ServerEvent, ServerState, ServerStatus, ToolName, Tracing, TransportKind, TransportSummary,
-    WaitHook, Waited, Waiting,
+    WaitHook, WaitOutcome, ServerSelection,
 };
 pub use oauth::{
     Clock, CredentialStatus, Interaction, OAuth, OAuthAuthorizer, OAuthOptions, OAuthServer,
-    Revocation, SignInOptions, SignInStart, SignInWay, SignedIn, SignedOut,
+    Revocation, SignInOptions, SignInStart, SignInWay, SignInResult, SignOutResult,
 };
 pub use secret::Secret;
 pub use tools::{RESOURCE_TOOL_NAMES, SectionTools, ServerSummary, SpillFolder, servers_section};

@@ -4,22 +4,22 @@
 //! right to use the connection, so that a slow or broken server costs nobody but those who call it.
 
 mod actor;
+mod attempt;
 mod backoff;
 mod calls;
+mod connector;
 mod debounce;
-mod dialer;
-mod dialing;
-mod eras;
 mod handle;
 mod hook;
 mod link;
 mod options;
+mod protocol_cache;
 mod publisher;
-mod roster;
+mod server_set;
 mod standard_error;
 mod status;
 mod uses;
-mod waiting;
+mod wait;
 
 #[cfg(test)]
 mod tests;
@@ -29,24 +29,24 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::broadcast;
 use tokio::time::Instant;
 
-use self::actor::{CLOSE_LIMIT, Workshop};
+use self::actor::{ActorContext, CLOSE_LIMIT};
 use self::calls::{ManagerResources, ServerCaller};
-use self::dialer::Dialer;
-use self::eras::Eras;
-use self::link::Dial;
+use self::connector::ServerConnector;
+use self::link::Connector;
+use self::protocol_cache::ProtocolCache;
 use self::publisher::Publisher;
-use self::roster::{Outcome, Roster};
+use self::server_set::{Outcome, ServerSet};
 use crate::config::ServerEntry;
 use crate::error::Error;
 
 pub use hook::WaitHook;
 pub use options::{CallOptions, ManagerFolders, ManagerOptions, Tracing};
-pub use roster::Registration;
+pub use server_set::Registration;
 pub use status::{
     Enablement, Problem, ServerEvent, ServerState, ServerStatus, ToolName, TransportKind,
     TransportSummary,
 };
-pub use waiting::{Waited, Waiting};
+pub use wait::{ServerSelection, WaitOutcome};
 
 /// Events kept for a receiver that is slow; what it misses it can look up.
 const EVENTS_MAX: usize = 256;
@@ -61,7 +61,7 @@ pub struct McpManager {
 }
 
 struct Inner {
-    roster: Mutex<Roster>,
+    server_set: Mutex<ServerSet>,
     publisher: Arc<Publisher>,
     events: broadcast::Sender<ServerEvent>,
 }
@@ -69,11 +69,11 @@ struct Inner {
 impl McpManager {
     /// A manager without servers.
     pub fn new(options: ManagerOptions) -> Self {
-        let dialer = Arc::new(Dialer::new(&options));
-        Self::with_dial(options, dialer)
+        let connector = Arc::new(ServerConnector::new(&options));
+        Self::with_connector(options, connector)
     }
 
-    fn with_dial(options: ManagerOptions, dial: Arc<dyn Dial>) -> Self {
+    fn with_connector(options: ManagerOptions, connector: Arc<dyn Connector>) -> Self {
         let (events, _) = broadcast::channel(EVENTS_MAX);
         let inner = Arc::new_cyclic(|inner| {
             let for_calls = inner.clone();
@@ -84,14 +84,14 @@ impl McpManager {
                 Box::new(move |server| Arc::new(ServerCaller::new(for_calls.clone(), server))),
                 Arc::new(ManagerResources::new(inner.clone())),
             ));
-            let workshop = Workshop {
-                dial,
-                eras: Eras::new(options.folders.era_cache),
+            let context = ActorContext {
+                connector,
+                protocols: ProtocolCache::new(options.folders.protocol_cache),
                 publisher: Arc::clone(&publisher),
                 events: events.clone(),
             };
             Inner {
-                roster: Mutex::new(Roster::new(workshop, options.folders.logs)),
+                server_set: Mutex::new(ServerSet::new(context, options.folders.logs)),
                 publisher,
                 events,
             }
@@ -102,46 +102,46 @@ impl McpManager {
     /// Replaces the configured servers. Unchanged ones keep running, changed ones connect anew where they were connected or
     /// are eager, removed ones close in the background; their tools are hidden when this returns.
     pub fn set_configuration(&self, entries: Vec<ServerEntry>) {
-        if self.roster().configure(entries) == Outcome::Changed {
+        if self.server_set().configure(entries) == Outcome::Changed {
             self.tell(ServerEvent::ConfigurationChanged);
         }
     }
 
     /// Lets eager servers connect in the background, now and whenever one is added.
     pub fn start(&self) {
-        self.roster().start();
+        self.server_set().start();
     }
 
     /// Adds a server that the embedding program brings along; it is not saved. A file's entry of the same name goes on
     /// counting. Fails with [`Config`](crate::ErrorKind::Config) on a bad name and on one that is registered already.
     pub fn register(&self, entry: ServerEntry) -> Result<(), Error> {
-        self.roster().register(entry)?;
+        self.server_set().register(entry)?;
         self.tell(ServerEvent::RegistrationsChanged);
         Ok(())
     }
 
     /// Like [`register`](Self::register), but takes the place of a registration of the same name.
     pub fn replace(&self, entry: ServerEntry) -> Result<(), Error> {
-        self.roster().replace(entry)?;
+        self.server_set().replace(entry)?;
         self.tell(ServerEvent::RegistrationsChanged);
         Ok(())
     }
 
     /// Takes a registration back. Fails with [`UnknownServer`](crate::ErrorKind::UnknownServer) where there is none.
     pub fn unregister(&self, name: &str) -> Result<(), Error> {
-        self.roster().unregister(name)?;
+        self.server_set().unregister(name)?;
         self.tell(ServerEvent::RegistrationsChanged);
         Ok(())
     }
 
     /// Every registration by name, also those that a file's entry overrides.
     pub fn registrations(&self) -> Vec<Registration> {
-        self.roster().registrations()
+        self.server_set().registrations()
     }
 
     /// Every server, by name.
     pub fn servers(&self) -> Vec<ServerStatus> {
-        self.roster()
+        self.server_set()
             .handles()
             .map(handle::Handle::status)
             .collect()
@@ -149,7 +149,7 @@ impl McpManager {
 
     /// One server.
     pub fn server(&self, name: &str) -> Option<ServerStatus> {
-        self.roster().status(name)
+        self.server_set().status(name)
     }
 
     /// What happens to the servers from now on.
@@ -160,14 +160,14 @@ impl McpManager {
     /// Closes a server and connects it again at once, whatever happened to it before. Ends when it is connected or has
     /// failed, within its start limit.
     pub async fn reconnect(&self, name: &str) -> Result<(), Error> {
-        let contact = self.roster().contact(name)?;
+        let contact = self.server_set().contact(name)?;
         contact.reconnect().await
     }
 
     /// Switches a server on or off for this session. Switching off hides its tools and closes it before this returns;
     /// switching on connects an eager server in the background. Lasts until the entry's own `enabled` changes.
     pub async fn set_enabled(&self, name: &str, enablement: Enablement) -> Result<(), Error> {
-        let contact = self.roster().enable(name, enablement)?;
+        let contact = self.server_set().enable(name, enablement)?;
         contact.enablement_taken(enablement).await;
         Ok(())
     }
@@ -175,7 +175,7 @@ impl McpManager {
     /// Closes all servers at the same time, waits for at most five seconds, and kills what is left. Everything asked of the
     /// servers afterwards fails with [`Closed`](crate::ErrorKind::Closed).
     pub async fn shutdown(&self) {
-        let tasks = self.roster().end();
+        let tasks = self.server_set().end();
         let deadline = Instant::now() + CLOSE_LIMIT;
         for mut task in tasks {
             if tokio::time::timeout_at(deadline, &mut task).await.is_err() {
@@ -186,9 +186,9 @@ impl McpManager {
         }
     }
 
-    fn roster(&self) -> MutexGuard<'_, Roster> {
+    fn server_set(&self) -> MutexGuard<'_, ServerSet> {
         self.inner
-            .roster
+            .server_set
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
     }

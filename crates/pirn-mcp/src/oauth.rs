@@ -41,8 +41,8 @@ mod token;
 
 pub use authorizer::OAuthAuthorizer;
 pub use interaction::Interaction;
-pub use login::{SignInOptions, SignInStart, SignInWay, SignedIn};
-pub use logout::{Revocation, SignedOut};
+pub use login::{SignInOptions, SignInResult, SignInStart, SignInWay};
+pub use logout::{Revocation, SignOutResult};
 pub use status::CredentialStatus;
 
 /// For refreshes in flight when everything ends: as long as their last request may take.
@@ -130,14 +130,14 @@ impl OAuth {
         interaction: &dyn Interaction,
         options: SignInOptions,
         cancel: CancellationToken,
-    ) -> Result<SignedIn, Error> {
+    ) -> Result<SignInResult, Error> {
         let account = self.account(server.clone());
         login::sign_in(&account, interaction, None, options, cancel).await
     }
 
     /// Revokes the tokens where the server offers that, and forgets everything about the server. Fails only where the file
     /// cannot be changed.
-    pub async fn logout(&self, server: &OAuthServer) -> Result<SignedOut, Error> {
+    pub async fn logout(&self, server: &OAuthServer) -> Result<SignOutResult, Error> {
         logout::sign_out(&self.account(server.clone())).await
     }
 

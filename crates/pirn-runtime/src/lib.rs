@@ -35,7 +35,7 @@ pub use evals::{EvalOptions, EvalRun, eval_sandbox};
 pub use pirn_settings::HostEnv;
 pub use runtime::Runtime;
 pub use servers::{
-    LOGIN_COMMAND, ServerOptions, Servers, config_surroundings, is_missing, sign_in_service,
+    LOGIN_COMMAND, ServerOptions, Servers, config_environment, is_missing, sign_in_service,
     trace_file,
 };
 pub use tool_filter::ToolFilter;

@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use pirn_mcp::{
-    Clock, ConfigSurroundings, Elicitor, ManagerFolders, ManagerOptions, McpManager, OAuth,
+    Clock, ConfigEnvironment, Elicitor, ManagerFolders, ManagerOptions, McpManager, OAuth,
     OAuthOptions, RESOURCE_TOOL_NAMES, ServerEntry, ServerState, ServerStatus, SpillFolder,
-    Tracing, TransportEntry, Waiting,
+    Tracing, TransportEntry, ServerSelection,
 };
 use pirn_settings::{HostEnv, SandboxSettings};
 use pirn_tool::{Registry, matches_pattern, mcp_namespace};
@@ -23,7 +23,7 @@ pub const LOGIN_COMMAND: &str = "pirn mcp login";
 /// Credentials, in Pirn's folder.
 const AUTH_FILE: &str = "mcp-auth.json";
 /// Which protocol revision each server speaks, in Pirn's folder.
-const PROTOCOL_CACHE_FILE: &str = "mcp-eras.json";
+const PROTOCOL_CACHE_FILE: &str = "mcp-protocols.json";
 /// Logs of servers, in Pirn's folder.
 const LOG_FOLDER: &str = "logs/mcp";
 
@@ -74,10 +74,10 @@ impl Servers {
         let home = env.pirn_home.as_ref();
         let manager = McpManager::new(ManagerOptions {
             registry: registry.clone(),
-            surroundings: config_surroundings(folder, sandbox, env)?,
+            environment: config_environment(folder, sandbox, env)?,
             folders: ManagerFolders {
                 logs: home.map(|home| home.join(LOG_FOLDER)),
-                era_cache: home.map(|home| home.join(PROTOCOL_CACHE_FILE)),
+                protocol_cache: home.map(|home| home.join(PROTOCOL_CACHE_FILE)),
                 spill: SpillFolder::new(&env.temp_dir),
             },
             client_name: CLIENT_NAME.to_owned(),
@@ -111,7 +111,7 @@ impl Servers {
     }
 
     /// Those of the servers that are enabled but not connected.
-    pub fn missing(&self, waiting: Waiting<'_>) -> Vec<ServerStatus> {
+    pub fn missing(&self, waiting: ServerSelection<'_>) -> Vec<ServerStatus> {
         let mut servers = self.manager.servers();
         servers.retain(|server| waiting.includes(&server.name) && is_missing(server));
         servers
@@ -146,15 +146,15 @@ fn reaches_hosts(entries: &[ServerEntry]) -> bool {
 }
 
 /// What entries are filled in from.
-pub fn config_surroundings(
+pub fn config_environment(
     folder: &Path,
     sandbox: &SandboxSettings,
     env: &HostEnv,
-) -> Result<ConfigSurroundings, Error> {
-    Ok(ConfigSurroundings {
+) -> Result<ConfigEnvironment, Error> {
+    Ok(ConfigEnvironment {
         // Each entry says what its server may reach, and where it works.
         confinement: Some(policy_spec(sandbox, folder, env)?),
-        ..ConfigSurroundings::new(env.environment.clone(), env.home.clone(), folder.to_owned())
+        ..ConfigEnvironment::new(env.environment.clone(), env.home.clone(), folder.to_owned())
     })
 }
 

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pirn_codemode::{Abort, OutputFolder, Script, ScriptLimits, ScriptResult};
-use pirn_mcp::{ConfigProblem, Waiting};
+use pirn_mcp::{ConfigProblem, ServerSelection};
 use pirn_runtime::{
     Client, ClientOptions, Confinement, EffectPolicy, Runtime, ScriptRun, ToolFilter,
 };
@@ -90,7 +90,7 @@ pub(crate) fn run(arguments: ExecArguments, invocation: &Invocation) -> Result<E
         .collect();
     let (client, result) = event_loop.block_on(async {
         if let Some(servers) = runtime.servers() {
-            let named = Waiting::Words(&plan.file.source.code);
+            let named = ServerSelection::Words(&plan.file.source.code);
             settle_and_tell(servers, &problems, named, &stopped, plan.display).await;
         }
         let client = plan.client(&runtime, &screen);

@@ -1,7 +1,7 @@
 //! `pirn tools`: the tools that scripts can call.
 
 use pirn_codemode::{ToolDeclaration, render_declarations};
-use pirn_mcp::Waiting;
+use pirn_mcp::ServerSelection;
 use pirn_runtime::{BuiltinTools, Runtime, effect_names};
 use pirn_tool::{Tool, search_tools, to_identifier, tool_identifiers};
 use serde_json::{Value, json};
@@ -89,7 +89,7 @@ fn callable_tools(
         let runtime = builder.build()?;
         if let (Some(servers), Some(configuration)) = (runtime.servers(), configuration) {
             let problems: Vec<_> = configuration.errors().cloned().collect();
-            settle_and_tell(servers, &problems, Waiting::Visible, &stopped, display).await;
+            settle_and_tell(servers, &problems, ServerSelection::Visible, &stopped, display).await;
         }
         let tools = runtime.registry().callable();
         runtime.shutdown().await;

@@ -4,7 +4,7 @@ use std::process::Command;
 use std::time::Instant;
 
 use anyhow::{Result, bail};
-use pirn_mcp::Waiting;
+use pirn_mcp::ServerSelection;
 use pirn_tool::{CallRequest, Origin, Pipeline};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
@@ -28,7 +28,7 @@ pub(super) async fn measure(options: &Options, report: &mut Report) -> Result<()
     servers.manager.start();
     servers
         .manager
-        .wait_for(Waiting::All, &CancellationToken::new())
+        .wait_for(ServerSelection::All, &CancellationToken::new())
         .await;
     let pipeline = Pipeline::builder(servers.registry.clone()).build();
     let mut hand = RawServer::start(Command::new(&program).arg("serve-noop"))?;

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use anyhow::{Result, bail};
 use pirn_codemode::ExecTool;
-use pirn_mcp::{ServerState, Waiting};
+use pirn_mcp::{ServerSelection, ServerState};
 use pirn_vm::{EngineOptions, VmEngine};
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
@@ -59,7 +59,7 @@ async fn connect(servers: &Value) -> Result<(Servers, f64)> {
     servers.manager.start();
     servers
         .manager
-        .wait_for(Waiting::All, &CancellationToken::new())
+        .wait_for(ServerSelection::All, &CancellationToken::new())
         .await;
     let milliseconds = at.elapsed().as_secs_f64() * 1e3;
     for status in servers.manager.servers() {

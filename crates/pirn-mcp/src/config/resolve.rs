@@ -1,4 +1,4 @@
-//! Filling in what an entry leaves to its surroundings: variables, commands, the home folder, the environment.
+//! Filling in what an entry leaves open: variables, commands, the home folder, the environment.
 
 mod environment;
 mod shell;
@@ -26,7 +26,7 @@ use crate::secret::Secret;
 
 /// What entries are filled in from. This crate reads neither the environment nor the home folder itself.
 #[derive(Clone)]
-pub struct ConfigSurroundings {
+pub struct ConfigEnvironment {
     /// The environment: for variables in entries, and for what servers and commands get of it.
     pub variables: Vec<(OsString, OsString)>,
     /// What `~` stands for.
@@ -39,8 +39,8 @@ pub struct ConfigSurroundings {
     pub confinement: Option<PolicySpec>,
 }
 
-impl ConfigSurroundings {
-    /// Surroundings whose commands are run by the shell, without confinement.
+impl ConfigEnvironment {
+    /// One whose commands are run by the shell, without confinement.
     pub fn new(
         variables: Vec<(OsString, OsString)>,
         home: Option<PathBuf>,
@@ -66,11 +66,11 @@ impl ConfigSurroundings {
     }
 }
 
-impl fmt::Debug for ConfigSurroundings {
+impl fmt::Debug for ConfigEnvironment {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         // The variables hold secrets.
         formatter
-            .debug_struct("ConfigSurroundings")
+            .debug_struct("ConfigEnvironment")
             .field("home", &self.home)
             .field("session_directory", &self.session_directory)
             .finish_non_exhaustive()
@@ -84,11 +84,11 @@ impl ServerEntry {
     /// a later call sees changed commands' output.
     pub async fn resolve(
         &self,
-        surroundings: &ConfigSurroundings,
+        environment: &ConfigEnvironment,
     ) -> Result<ResolvedServer, Error> {
         let mut resolver = Resolver {
             entry: self,
-            surroundings,
+            environment,
             missing: Vec::new(),
         };
         let transport = match &self.transport {
@@ -106,7 +106,7 @@ impl ServerEntry {
 /// Resolves one entry and collects the variables that are missing.
 struct Resolver<'a> {
     entry: &'a ServerEntry,
-    surroundings: &'a ConfigSurroundings,
+    environment: &'a ConfigEnvironment,
     missing: Vec<(String, Missing)>,
 }
 
@@ -120,10 +120,10 @@ impl Resolver<'_> {
         let directory = match &entry.cwd {
             // An absolute path replaces the session's.
             Some(cwd) => self
-                .surroundings
+                .environment
                 .session_directory
                 .join(self.path("cwd", cwd)?),
-            None => self.surroundings.session_directory.clone(),
+            None => self.environment.session_directory.clone(),
         };
         let sandbox = match &entry.sandbox {
             Some(entry) => Some(self.sandbox(entry, &directory)?),
@@ -133,7 +133,7 @@ impl Resolver<'_> {
         let names = entry.env.iter().map(|(name, _)| name.clone());
         let own = names.zip(values).collect();
         let inherited =
-            environment::inherited(&self.surroundings.variables, entry.inherit_env.into());
+            environment::inherited(&self.environment.variables, entry.inherit_env.into());
         Ok(StdioServer {
             program,
             arguments,
@@ -144,8 +144,8 @@ impl Resolver<'_> {
     }
 
     fn sandbox(&mut self, entry: &SandboxEntry, directory: &Path) -> Result<PolicySpec, Error> {
-        let surroundings = self.surroundings;
-        let Some(shared) = &surroundings.confinement else {
+        let environment = self.environment;
+        let Some(shared) = &environment.confinement else {
             let message = "servers cannot be confined in this program";
             return Err(self.error("sandbox", message));
         };
@@ -165,7 +165,7 @@ impl Resolver<'_> {
             Some(templates) => Readable::Only(roots("readRoots", templates)?),
             None => Readable::Everything,
         };
-        policy.home.clone_from(&surroundings.home);
+        policy.home.clone_from(&environment.home);
         Ok(policy)
     }
 
@@ -227,12 +227,12 @@ impl Resolver<'_> {
 
     /// What a command writes.
     async fn output(&self, field: &str, command: &str) -> Result<String, Error> {
-        let ConfigSurroundings {
+        let ConfigEnvironment {
             run_command,
             session_directory,
             variables,
             ..
-        } = self.surroundings;
+        } = self.environment;
         run_command
             .run(command, session_directory, variables)
             .await
@@ -244,7 +244,7 @@ impl Resolver<'_> {
         let Some(rest) = after_tilde(template) else {
             return Ok(self.filled(field, Syntax::Braces, template).into());
         };
-        let Some(home) = &self.surroundings.home else {
+        let Some(home) = &self.environment.home else {
             return Err(self.error(field, "begins with ~, but the home folder is not known"));
         };
         let mut path = home.clone().into_os_string();
@@ -254,7 +254,7 @@ impl Resolver<'_> {
 
     /// The text with its variables; what is missing is remembered.
     fn filled(&mut self, field: &str, syntax: Syntax, template: &str) -> String {
-        let lookup = |name: &str| self.surroundings.variable(name);
+        let lookup = |name: &str| self.environment.variable(name);
         let (text, missing) = template::fill(template, syntax, lookup);
         let missing = missing.into_iter().map(|name| (field.to_owned(), name));
         self.missing.extend(missing);

@@ -1,4 +1,4 @@
-//! Connecting: the transport, the protocol's era, the handshake.
+//! Connecting: the transport, what the server speaks, the handshake.
 
 use std::sync::Arc;
 
@@ -11,9 +11,9 @@ use rmcp::service::{
 use rmcp::transport::Transport as WireTransport;
 use tokio::sync::watch;
 
-use super::handler::{Handler, Hub};
+use super::handler::{Handler, HandlerState};
 use super::request::Cause;
-use super::{ConnectOptions, Connection, Era, ServerFacts, subscription};
+use super::{ConnectOptions, Connection, Protocol, ServerFacts, subscription};
 use crate::config::{HttpKind, HttpServer, StdioServer, Transport};
 use crate::error::{Error, ErrorKind};
 use crate::transport::{HttpParts, Silence, SseTransport, StdioTransport, http_transport};
@@ -33,17 +33,17 @@ pub(super) async fn dial(options: ConnectOptions) -> Result<Connection, Error> {
 /// Why a handshake failed, and whether another way of speaking may help.
 struct Refused {
     error: Error,
-    instead: Option<Era>,
+    instead: Option<Protocol>,
 }
 
 async fn dial_process(options: &ConnectOptions, server: &StdioServer) -> Result<Connection, Error> {
-    let refused = match try_process(options, server, options.era).await {
+    let refused = match try_process(options, server, options.protocol).await {
         Ok(connection) => return Ok(connection),
         Err(refused) => refused,
     };
     match refused.instead {
-        // A process of its own: the first one is gone, or keeps to the era of the first message it got.
-        Some(era) => try_process(options, server, Some(era))
+        // A process of its own: the first one is gone, or keeps to the protocol of the first message it got.
+        Some(protocol) => try_process(options, server, Some(protocol))
             .await
             .map_err(|refused| refused.error),
         None => Err(refused.error),
@@ -53,13 +53,13 @@ async fn dial_process(options: &ConnectOptions, server: &StdioServer) -> Result<
 async fn try_process(
     options: &ConnectOptions,
     server: &StdioServer,
-    era: Option<Era>,
+    protocol: Option<Protocol>,
 ) -> Result<Connection, Refused> {
     let name = &options.server.name;
     let wire = Wire::new(options.trace.clone());
-    let silence = match era {
-        Some(Era::Modern) => Silence::Starting,
-        Some(Era::Legacy) | None => Silence::Older,
+    let silence = match protocol {
+        Some(Protocol::Modern) => Silence::Starting,
+        Some(Protocol::Legacy) | None => Silence::Older,
     };
     let standard_error = Arc::clone(&options.standard_error);
     let sandbox = sandbox(server, name, &wire).await?;
@@ -72,14 +72,14 @@ async fn try_process(
         instead: None,
     })?;
     let cause = Cause::Process(transport.ending());
-    shake_hands(options, transport, wire, cause.clone(), era)
+    shake_hands(options, transport, wire, cause.clone(), protocol)
         .await
         .map(|mut connection| {
             connection.facts.sandbox = report;
             connection
         })
         .map_err(|error| Refused {
-            instead: other_era(&error, era),
+            instead: other_protocol(&error, protocol),
             error: explain(name, error, &cause),
         })
 }
@@ -131,15 +131,15 @@ async fn sandbox(
 }
 
 /// Which other way of speaking may help after a handshake failed; `None` where the server was known to speak this one.
-fn other_era(error: &ClientInitializeError, era: Option<Era>) -> Option<Era> {
-    match (error, era) {
+fn other_protocol(error: &ClientInitializeError, protocol: Option<Protocol>) -> Option<Protocol> {
+    match (error, protocol) {
         (_, Some(_)) => None,
         (ClientInitializeError::LegacyFallbackFailed { fallback, .. }, None) => {
-            is_modern_refusal(fallback).then_some(Era::Modern)
+            is_modern_refusal(fallback).then_some(Protocol::Modern)
         }
-        (error, None) if is_modern_refusal(error) => Some(Era::Modern),
+        (error, None) if is_modern_refusal(error) => Some(Protocol::Modern),
         // Some servers die of a request they do not know, or speak of older versions only.
-        (_, None) => Some(Era::Legacy),
+        (_, None) => Some(Protocol::Legacy),
     }
 }
 
@@ -166,14 +166,14 @@ async fn dial_url(options: &ConnectOptions, server: &HttpServer) -> Result<Conne
 struct StreamRefused {
     error: Error,
     suggests_events: bool,
-    instead: Option<Era>,
+    instead: Option<Protocol>,
 }
 
 async fn dial_streamable(
     options: &ConnectOptions,
     server: &HttpServer,
 ) -> Result<Connection, StreamRefused> {
-    let refused = match try_streamable(options, server, options.era).await {
+    let refused = match try_streamable(options, server, options.protocol).await {
         Ok(connection) => return Ok(connection),
         Err(refused) => refused,
     };
@@ -187,7 +187,7 @@ async fn dial_streamable(
             | ErrorKind::Timeout
     );
     match refused.instead {
-        Some(era) if !is_settled => try_streamable(options, server, Some(era)).await,
+        Some(protocol) if !is_settled => try_streamable(options, server, Some(protocol)).await,
         Some(_) | None => Err(refused),
     }
 }
@@ -195,7 +195,7 @@ async fn dial_streamable(
 async fn try_streamable(
     options: &ConnectOptions,
     server: &HttpServer,
-    era: Option<Era>,
+    protocol: Option<Protocol>,
 ) -> Result<Connection, StreamRefused> {
     let wire = Wire::new(options.trace.clone());
     let transport =
@@ -206,13 +206,13 @@ async fn try_streamable(
         })?;
     let last_failure = transport.last_failure();
     let cause = Cause::Http(last_failure.clone());
-    shake_hands(options, transport, wire, cause.clone(), era)
+    shake_hands(options, transport, wire, cause.clone(), protocol)
         .await
         .map_err(|error| StreamRefused {
             suggests_events: last_failure
                 .get()
                 .is_some_and(|failure| failure.suggests_events()),
-            instead: other_era(&error, era),
+            instead: other_protocol(&error, protocol),
             error: explain(&options.server.name, error, &cause),
         })
 }
@@ -229,9 +229,15 @@ async fn greet_events(
     wire: Wire,
 ) -> Result<Connection, Error> {
     let cause = Cause::Http(transport.last_failure());
-    shake_hands(options, transport, wire, cause.clone(), Some(Era::Legacy))
-        .await
-        .map_err(|error| explain(&options.server.name, error, &cause))
+    shake_hands(
+        options,
+        transport,
+        wire,
+        cause.clone(),
+        Some(Protocol::Legacy),
+    )
+    .await
+    .map_err(|error| explain(&options.server.name, error, &cause))
 }
 
 fn http_parts(options: &ConnectOptions, server: &HttpServer, wire: &Wire) -> HttpParts {
@@ -302,12 +308,12 @@ pub(super) async fn shake_hands(
     transport: impl WireTransport<RoleClient> + 'static,
     wire: Wire,
     cause: Cause,
-    era: Option<Era>,
+    protocol: Option<Protocol>,
 ) -> Result<Connection, ClientInitializeError> {
     let modern = vec![ProtocolVersion::V_2026_07_28];
-    let lifecycle = match era {
-        Some(Era::Legacy) => ClientLifecycleMode::Initialize,
-        Some(Era::Modern) => ClientLifecycleMode::Discover {
+    let lifecycle = match protocol {
+        Some(Protocol::Legacy) => ClientLifecycleMode::Initialize,
+        Some(Protocol::Modern) => ClientLifecycleMode::Discover {
             preferred_versions: modern,
         },
         None => ClientLifecycleMode::Auto {
@@ -315,31 +321,31 @@ pub(super) async fn shake_hands(
             legacy_version: Some(ProtocolVersion::V_2025_11_25),
         },
     };
-    let hub = Hub::new(options);
+    let handler = HandlerState::new(options);
     let service =
-        serve_client_with_lifecycle(Handler(Arc::clone(&hub)), transport, lifecycle).await?;
-    Ok(connection(options, service, wire, hub, cause))
+        serve_client_with_lifecycle(Handler(Arc::clone(&handler)), transport, lifecycle).await?;
+    Ok(connection(options, service, wire, handler, cause))
 }
 
 fn connection(
     options: &ConnectOptions,
     service: RunningService<RoleClient, Handler>,
     wire: Wire,
-    hub: Arc<Hub>,
+    handler: Arc<HandlerState>,
     cause: Cause,
 ) -> Connection {
     let peer = service.peer().clone();
     let info = peer.peer_info();
     let facts = info.as_deref().map(facts).unwrap_or_default();
-    let era = match &info {
-        Some(info) if !info.protocol_version.has_initialize() => Era::Modern,
-        _ => Era::Legacy,
+    let protocol = match &info {
+        Some(info) if !info.protocol_version.has_initialize() => Protocol::Modern,
+        _ => Protocol::Legacy,
     };
     let filter = info.as_deref().and_then(changes_wanted);
-    let subscription = match (era, filter) {
-        (Era::Modern, Some(filter)) => Some(tokio::spawn(subscription::listen(
+    let subscription = match (protocol, filter) {
+        (Protocol::Modern, Some(filter)) => Some(tokio::spawn(subscription::listen(
             peer.clone(),
-            Arc::clone(&hub),
+            Arc::clone(&handler),
             filter,
         ))),
         _ => None,
@@ -356,9 +362,9 @@ fn connection(
         timeouts: options.server.timeouts,
         peer,
         wire,
-        hub,
+        handler,
         facts,
-        era,
+        protocol,
         cause,
         stop: Some(stop),
         ended,

@@ -33,7 +33,7 @@ const CHANGES_MAX: usize = 16;
 const EARLY_PROGRESS_MAX: usize = 32;
 
 /// What a connection and its handler share.
-pub(super) struct Hub {
+pub(super) struct HandlerState {
     server: String,
     client: Implementation,
     elicitor: Option<Arc<dyn Elicitor>>,
@@ -68,7 +68,7 @@ impl Progress {
 
 /// Hears of the progress of one request, for as long as it lives.
 pub(super) struct ProgressWatch {
-    hub: Arc<Hub>,
+    handler: Arc<HandlerState>,
     token: ProgressToken,
     beat: Arc<Notify>,
 }
@@ -83,7 +83,7 @@ impl ProgressWatch {
 impl Drop for ProgressWatch {
     fn drop(&mut self) {
         let mut progress = self
-            .hub
+            .handler
             .progress
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
@@ -92,7 +92,7 @@ impl Drop for ProgressWatch {
 }
 
 /// Counts a question for as long as it is open.
-struct Question<'a>(&'a Hub);
+struct Question<'a>(&'a HandlerState);
 
 impl Drop for Question<'_> {
     fn drop(&mut self) {
@@ -100,7 +100,7 @@ impl Drop for Question<'_> {
     }
 }
 
-impl Hub {
+impl HandlerState {
     pub(super) fn new(options: &ConnectOptions) -> Arc<Self> {
         Arc::new(Self {
             server: options.server.name.clone(),
@@ -134,7 +134,7 @@ impl Hub {
         });
         progress.watched.insert(token.clone(), entry);
         ProgressWatch {
-            hub: Arc::clone(self),
+            handler: Arc::clone(self),
             token: token.clone(),
             beat,
         }
@@ -206,7 +206,7 @@ fn with_defaults(content: Option<Value>, schema: &Value) -> Value {
 }
 
 /// The client as rmcp sees it.
-pub(super) struct Handler(pub(super) Arc<Hub>);
+pub(super) struct Handler(pub(super) Arc<HandlerState>);
 
 impl ClientHandler for Handler {
     fn get_info(&self) -> ClientConfig {

@@ -90,7 +90,7 @@ impl Connection {
             }
         };
         let answer = self
-            .hub
+            .handler
             .elicit(text("message"), kind, options.cancel.child_token())
             .await;
         Ok(match answer {

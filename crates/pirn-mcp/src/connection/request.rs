@@ -108,7 +108,7 @@ impl Drop for Open {
 }
 
 /// How the wait for an answer ended.
-enum Waited {
+enum RequestEnd {
     Answer(Box<Result<ServerResult, ServiceError>>),
     Lost,
     Cancelled,
@@ -153,7 +153,7 @@ impl Connection {
         };
         let id = handle.id.clone();
         let beat = self
-            .hub
+            .handler
             .watch_progress(&handle.progress_token, options.progress.clone());
         let mut open = Open {
             handle: Some(handle),
@@ -161,7 +161,7 @@ impl Connection {
         let waited = self.wait(&mut open, &beat, limit, options).await;
         let result = self.wire.take_result(&id);
         match waited {
-            Waited::Answer(answer) => {
+            RequestEnd::Answer(answer) => {
                 open.handle = None;
                 match (*answer, result) {
                     (Ok(typed), Some(result)) => Ok((result, typed)),
@@ -178,22 +178,22 @@ impl Connection {
                     (Err(error), _) => Err(self.failed(error).await),
                 }
             }
-            Waited::Lost => {
+            RequestEnd::Lost => {
                 open.handle = None;
                 self.wire.forget(&id);
                 Err(self.cause.ended(&self.server).await)
             }
-            Waited::Cancelled => {
+            RequestEnd::Cancelled => {
                 open.cancel("cancelled by the user").await;
                 self.wire.forget(&id);
                 Err(self.cancelled())
             }
-            Waited::Idle => {
+            RequestEnd::Idle => {
                 open.cancel("timeout").await;
                 self.wire.forget(&id);
                 Err(self.timed_out(&method, "timeout", limit))
             }
-            Waited::Total => {
+            RequestEnd::Total => {
                 open.cancel("timeout").await;
                 self.wire.forget(&id);
                 Err(self.timed_out(&method, "totalTimeout", self.timeouts.total))
@@ -207,9 +207,9 @@ impl Connection {
         beat: &super::handler::ProgressWatch,
         limit: Duration,
         options: &RequestOptions,
-    ) -> Waited {
+    ) -> RequestEnd {
         let Some(handle) = &mut open.handle else {
-            return Waited::Lost;
+            return RequestEnd::Lost;
         };
         let started = Instant::now();
         let total = tokio::time::sleep_until(started + self.timeouts.total.max(limit));
@@ -220,19 +220,19 @@ impl Connection {
                 biased;
                 answer = &mut handle.rx => {
                     return match answer {
-                        Ok(answer) => Waited::Answer(Box::new(answer)),
-                        Err(_) => Waited::Lost,
+                        Ok(answer) => RequestEnd::Answer(Box::new(answer)),
+                        Err(_) => RequestEnd::Lost,
                     };
                 }
-                () = options.cancel.cancelled() => return Waited::Cancelled,
+                () = options.cancel.cancelled() => return RequestEnd::Cancelled,
                 () = beat.progressed() => idle.as_mut().reset(Instant::now() + limit),
-                () = &mut total => return Waited::Total,
+                () = &mut total => return RequestEnd::Total,
                 () = &mut idle => {
                     // A person who thinks is no silence of the server.
-                    if self.hub.asks_user() {
+                    if self.handler.asks_user() {
                         idle.as_mut().reset(Instant::now() + limit);
                     } else {
-                        return Waited::Idle;
+                        return RequestEnd::Idle;
                     }
                 }
             }

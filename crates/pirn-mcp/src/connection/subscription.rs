@@ -8,7 +8,7 @@ use rmcp::model::{ServerNotification, SubscriptionFilter};
 use rmcp::service::Peer;
 
 use super::Changed;
-use super::handler::Hub;
+use super::handler::HandlerState;
 
 /// Pause before a stream that ended is opened again; doubles up to [`REOPEN_AFTER_MAX`].
 const REOPEN_AFTER: Duration = Duration::from_secs(1);
@@ -17,7 +17,11 @@ const REOPEN_AFTER_MAX: Duration = Duration::from_mins(1);
 const FAILURES_MAX: usize = 5;
 
 /// Listens for as long as the connection lives. What is missed between two streams is made up for by reading the lists anew.
-pub(super) async fn listen(peer: Peer<RoleClient>, hub: Arc<Hub>, filter: SubscriptionFilter) {
+pub(super) async fn listen(
+    peer: Peer<RoleClient>,
+    handler: Arc<HandlerState>,
+    filter: SubscriptionFilter,
+) {
     let mut pause = REOPEN_AFTER;
     let mut failures = 0;
     let mut is_first = true;
@@ -27,19 +31,19 @@ pub(super) async fn listen(peer: Peer<RoleClient>, hub: Arc<Hub>, filter: Subscr
             pause = REOPEN_AFTER;
             if !std::mem::take(&mut is_first) {
                 for changed in [Changed::Tools, Changed::Resources, Changed::Prompts] {
-                    hub.changed(changed);
+                    handler.changed(changed);
                 }
             }
             while let Ok(Some(notification)) = subscription.next().await {
                 match notification {
                     ServerNotification::ToolListChangedNotification(_) => {
-                        hub.changed(Changed::Tools);
+                        handler.changed(Changed::Tools);
                     }
                     ServerNotification::ResourceListChangedNotification(_) => {
-                        hub.changed(Changed::Resources);
+                        handler.changed(Changed::Resources);
                     }
                     ServerNotification::PromptListChangedNotification(_) => {
-                        hub.changed(Changed::Prompts);
+                        handler.changed(Changed::Prompts);
                     }
                     _ => {}
                 }

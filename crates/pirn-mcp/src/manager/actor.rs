@@ -15,10 +15,10 @@ use tokio_util::sync::CancellationToken;
 
 use self::live::{Live, LiveEvent};
 use self::waiter::Waiter;
+use super::attempt::{ConnectAttempt, OpenServer};
 use super::backoff::{Backoff, may_pass};
-use super::dialing::{Dialing, Opened};
-use super::eras::Eras;
-use super::link::{Dial, LineSink};
+use super::link::{Connector, LineSink};
+use super::protocol_cache::ProtocolCache;
 use super::publisher::{Publication, Publisher};
 use super::status::{Enablement, Listing, Problem, ServerEvent, ServerState, Snapshot};
 use super::uses::{Lease, Uses};
@@ -33,7 +33,7 @@ const WAITERS_MAX: usize = 1_024;
 
 /// What a server is meant to be.
 #[derive(Clone)]
-pub(super) struct Desired {
+pub(super) struct DesiredState {
     pub(super) entry: Arc<ServerEntry>,
     pub(super) enablement: Enablement,
     pub(super) activity: Activity,
@@ -62,17 +62,17 @@ pub(super) enum Command {
 
 /// What every server's task works with.
 #[derive(Clone)]
-pub(super) struct Workshop {
-    pub(super) dial: Arc<dyn Dial>,
-    pub(super) eras: Eras,
+pub(super) struct ActorContext {
+    pub(super) connector: Arc<dyn Connector>,
+    pub(super) protocols: ProtocolCache,
     pub(super) publisher: Arc<Publisher>,
     pub(super) events: broadcast::Sender<ServerEvent>,
 }
 
 /// The ends of the channels that belong to the task.
-pub(super) struct Ends {
+pub(super) struct ActorChannels {
     pub(super) commands: mpsc::Receiver<Command>,
-    pub(super) desired: watch::Receiver<Desired>,
+    pub(super) desired: watch::Receiver<DesiredState>,
     pub(super) snapshot: watch::Sender<Snapshot>,
     pub(super) ending: CancellationToken,
     pub(super) standard_error: LineSink,
@@ -82,9 +82,9 @@ pub(super) struct Ends {
 
 /// One server's task.
 pub(super) struct Actor {
-    workshop: Workshop,
-    ends: Ends,
-    current: Desired,
+    context: ActorContext,
+    channels: ActorChannels,
+    current: DesiredState,
     phase: Phase,
     waiters: Vec<Waiter>,
     backoff: Backoff,
@@ -95,7 +95,7 @@ pub(super) struct Actor {
 enum Phase {
     /// Not connected; the snapshot says why.
     Resting,
-    Connecting(BoxFuture<'static, Result<Opened, Error>>),
+    Connecting(BoxFuture<'static, Result<OpenServer, Error>>),
     Connected(Live),
 }
 
@@ -103,17 +103,17 @@ enum Event {
     End,
     Desired,
     Command(Command),
-    Opened(Result<Opened, Error>),
+    Opened(Result<OpenServer, Error>),
     Live(LiveEvent),
     Retry,
 }
 
 impl Actor {
-    pub(super) fn new(workshop: Workshop, ends: Ends) -> Self {
-        let current = ends.desired.borrow().clone();
+    pub(super) fn new(context: ActorContext, channels: ActorChannels) -> Self {
+        let current = channels.desired.borrow().clone();
         Self {
-            workshop,
-            ends,
+            context,
+            channels,
             current,
             phase: Phase::Resting,
             waiters: Vec::new(),
@@ -124,7 +124,7 @@ impl Actor {
 
     /// Runs until it is told to end, or dropped.
     pub(super) async fn run(mut self) {
-        if let Some(predecessor) = self.ends.predecessor.take() {
+        if let Some(predecessor) = self.channels.predecessor.take() {
             let _late = tokio::time::timeout(CLOSE_LIMIT, predecessor).await;
         }
         self.connect_if_eager();
@@ -144,16 +144,18 @@ impl Actor {
     }
 
     async fn next_event(&mut self) -> Event {
-        let retry_at = self.ends.snapshot.borrow().retry_at;
+        let retry_at = self.channels.snapshot.borrow().retry_at;
         let idle_timeout = self.current.entry.idle_timeout;
-        let Self { ends, phase, .. } = self;
+        let Self {
+            channels, phase, ..
+        } = self;
         tokio::select! {
             biased;
-            () = ends.ending.cancelled() => Event::End,
-            Ok(()) = ends.desired.changed() => Event::Desired,
+            () = channels.ending.cancelled() => Event::End,
+            Ok(()) = channels.desired.changed() => Event::Desired,
             // A connection's end is noticed before the next call asks for it.
             event = phase.next(idle_timeout) => event,
-            command = ends.commands.recv() => command.map_or(Event::End, Event::Command),
+            command = channels.commands.recv() => command.map_or(Event::End, Event::Command),
             () = until(retry_at) => Event::Retry,
         }
     }
@@ -189,7 +191,7 @@ impl Actor {
     }
 
     fn wake(&mut self, reply: oneshot::Sender<Result<(), Error>>) {
-        let is_unknown = self.ends.snapshot.borrow().listing == Listing::Unknown;
+        let is_unknown = self.channels.snapshot.borrow().listing == Listing::Unknown;
         let is_worth_it = is_unknown
             && self.current.enablement == Enablement::Enabled
             && !self.backoff.is_pausing(Instant::now());
@@ -229,7 +231,7 @@ impl Actor {
     fn refusal(&self) -> Option<Error> {
         let now = Instant::now();
         let until = self.backoff.refuses_until(now)?;
-        let problem = self.ends.snapshot.borrow().problem.clone()?;
+        let problem = self.channels.snapshot.borrow().problem.clone()?;
         let seconds = until.duration_since(now).as_secs_f64().ceil();
         let message = format!(
             "is not available: {}; it failed {} times in a row and is not tried again for {seconds} s",
@@ -268,20 +270,20 @@ impl Actor {
 
     fn connect(&mut self) {
         self.is_untried = false;
-        let dialing = Dialing {
-            dial: Arc::clone(&self.workshop.dial),
-            eras: self.workshop.eras.clone(),
+        let attempt = ConnectAttempt {
+            connector: Arc::clone(&self.context.connector),
+            protocols: self.context.protocols.clone(),
             entry: Arc::clone(&self.current.entry),
-            standard_error: Arc::clone(&self.ends.standard_error),
+            standard_error: Arc::clone(&self.channels.standard_error),
         };
-        self.phase = Phase::Connecting(Box::pin(dialing.open()));
+        self.phase = Phase::Connecting(Box::pin(attempt.open()));
         self.change(|snapshot| {
             snapshot.state = ServerState::Connecting;
             snapshot.retry_at = None;
         });
     }
 
-    fn opened(&mut self, outcome: Result<Opened, Error>) {
+    fn opened(&mut self, outcome: Result<OpenServer, Error>) {
         self.phase = Phase::Resting;
         let opened = match outcome {
             Ok(opened) => opened,
@@ -290,10 +292,10 @@ impl Actor {
         let live = Live::new(Arc::clone(&opened.link), opened.changes);
         self.warn(live.take_warnings());
         let facts = Arc::new(opened.link.facts());
-        let era = opened.link.era();
+        let protocol = opened.link.protocol();
         self.change_quietly(|snapshot| {
             snapshot.facts = Some(facts);
-            snapshot.era = Some(era);
+            snapshot.protocol = Some(protocol);
         });
         let problem = match opened.tools {
             Ok(tools) => {
@@ -390,7 +392,7 @@ impl Actor {
     }
 
     async fn apply_desired(&mut self) {
-        let desired = self.ends.desired.borrow_and_update().clone();
+        let desired = self.channels.desired.borrow_and_update().clone();
         let previous = std::mem::replace(&mut self.current, desired);
         if self.current.enablement == Enablement::Disabled {
             self.publish(Publication::Hide);

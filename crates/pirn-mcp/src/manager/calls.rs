@@ -11,7 +11,7 @@ use super::backoff::is_transient;
 use super::link::Link;
 use super::options::CallOptions;
 use super::status::{Problem, ServerEvent, ServerState, ServerStatus};
-use super::waiting::Waiting;
+use super::wait::ServerSelection;
 use super::{Inner, McpManager};
 use crate::config::McpExposure;
 use crate::connection::{Page, RequestOptions};
@@ -109,7 +109,7 @@ impl McpManager {
         repetition: Repetition,
         send: impl for<'a> Fn(&'a dyn Link, RequestOptions) -> BoxFuture<'a, Result<T, Error>>,
     ) -> Result<T, Error> {
-        let contact = self.roster().contact(server)?;
+        let contact = self.server_set().contact(server)?;
         let options = RequestOptions::from(options);
         let mut may_repeat = repetition == Repetition::Once;
         let mut may_resend = true;
@@ -190,7 +190,9 @@ impl ResourceSource for ManagerResources {
             let Ok(manager) = alive(&self.manager, "") else {
                 return Vec::new();
             };
-            let _waited = manager.wait_for(Waiting::Visible, &context.cancel).await;
+            let _waited = manager
+                .wait_for(ServerSelection::Visible, &context.cancel)
+                .await;
             manager
                 .servers()
                 .into_iter()

@@ -8,7 +8,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use super::actor::{Actor, CLOSE_LIMIT, Command, Desired, Ends, Workshop};
+use super::actor::{Actor, ActorChannels, ActorContext, CLOSE_LIMIT, Command, DesiredState};
 use super::standard_error::StandardError;
 use super::status::{Enablement, ServerState, ServerStatus, Snapshot, TransportSummary};
 use super::uses::Lease;
@@ -26,7 +26,7 @@ pub(super) struct Handle {
     pub(super) ending: CancellationToken,
     /// `None` once somebody waits for its end.
     pub(super) task: Option<JoinHandle<()>>,
-    desired: watch::Sender<Desired>,
+    desired: watch::Sender<DesiredState>,
     standard_error: Arc<StandardError>,
 }
 
@@ -42,8 +42,8 @@ pub(super) struct Contact {
 impl Handle {
     /// Starts the task. `predecessor` is the task of a server of the same name that is still closing.
     pub(super) fn spawn(
-        workshop: Workshop,
-        desired: Desired,
+        context: ActorContext,
+        desired: DesiredState,
         logs: Option<&Path>,
         predecessor: Option<JoinHandle<()>>,
     ) -> Self {
@@ -57,8 +57,8 @@ impl Handle {
         let (desired, desired_end) = watch::channel(desired);
         let ending = CancellationToken::new();
         let actor = Actor::new(
-            workshop,
-            Ends {
+            context,
+            ActorChannels {
                 commands: commands_end,
                 desired: desired_end,
                 snapshot: snapshot_end,
@@ -86,14 +86,14 @@ impl Handle {
     }
 
     /// Tells the task what the server is meant to be from now on.
-    pub(super) fn change(&mut self, change: impl FnOnce(&mut Desired)) {
+    pub(super) fn change(&mut self, change: impl FnOnce(&mut DesiredState)) {
         self.desired.send_modify(change);
         self.contact.start_limit = self.desired.borrow().entry.timeouts.start;
     }
 
     pub(super) fn status(&self) -> ServerStatus {
         let snapshot = self.contact.snapshot.borrow().clone();
-        let Desired {
+        let DesiredState {
             entry, enablement, ..
         } = self.desired.borrow().clone();
         let facts = snapshot.facts.as_deref();
@@ -108,7 +108,7 @@ impl Handle {
             has_resources: facts.is_some_and(|facts| facts.has_resources),
             has_prompts: facts.is_some_and(|facts| facts.has_prompts),
             facts: facts.cloned(),
-            era: snapshot.era,
+            protocol: snapshot.protocol,
             exposure: entry.exposure,
             tool_exposures: entry.tool_exposures.clone(),
             enablement,

@@ -8,14 +8,14 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::publisher::is_resource_tool;
-use super::waiting::{Waited, Waiting};
+use super::wait::{ServerSelection, WaitOutcome};
 use super::{Inner, McpManager};
 
 /// Tools that search the others.
 const SEARCH_TOOLS: [&str; 2] = ["tool_search", "search_tools"];
 
 /// A hook for the pipeline: before a script runs it waits for the servers that the script names, before a search or a
-/// resource tool for all that can be seen, before an MCP tool for its own server. Ends with the call that it belongs to. Does not keep the
+/// resource tool for all that can be seen, before an MCP tool for its own server. ActorChannels with the call that it belongs to. Does not keep the
 /// servers alive.
 #[derive(Clone)]
 pub struct WaitHook {
@@ -30,14 +30,16 @@ impl McpManager {
         }
     }
 
-    async fn wait_before(&self, tool: &str, arguments: &Value) -> Waited {
+    async fn wait_before(&self, tool: &str, arguments: &Value) -> WaitOutcome {
         // The pipeline drops this future when the call is cancelled.
         let cancel = CancellationToken::new();
         if is_resource_tool(tool) || SEARCH_TOOLS.contains(&tool) {
-            return self.wait_for(Waiting::Visible, &cancel).await;
+            return self.wait_for(ServerSelection::Visible, &cancel).await;
         }
         if let Some(server) = self.inner.publisher.owner_of(tool) {
-            return self.wait_for(Waiting::Server(&server), &cancel).await;
+            return self
+                .wait_for(ServerSelection::Server(&server), &cancel)
+                .await;
         }
         let reaches_tools = self
             .inner
@@ -46,11 +48,12 @@ impl McpManager {
             .get(tool)
             .is_some_and(|tool| tool.spec().effects.contains(Effects::ORCHESTRATION));
         if !reaches_tools {
-            return Waited::Settled;
+            return WaitOutcome::Settled;
         }
         let mut source = String::new();
         collect_texts(arguments, &mut source);
-        self.wait_for(Waiting::Words(&source), &cancel).await
+        self.wait_for(ServerSelection::Words(&source), &cancel)
+            .await
     }
 }
 

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::config::ServerEntry;
-use crate::connection::{Changed, Connection, Era, Page, RequestOptions, ServerFacts};
+use crate::connection::{Changed, Connection, Page, Protocol, RequestOptions, ServerFacts};
 use crate::error::{Error, ErrorKind};
 
 /// How long requests get to notice that their connection is being closed.
@@ -22,30 +22,30 @@ pub(super) type LineSink = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// One attempt to reach a server.
 #[derive(Clone)]
-pub(super) struct DialRequest {
+pub(super) struct ConnectRequest {
     pub(super) entry: Arc<ServerEntry>,
     /// What the server understood last time; `None` asks it.
-    pub(super) era: Option<Era>,
+    pub(super) protocol: Option<Protocol>,
     pub(super) standard_error: LineSink,
 }
 
 /// Reaches servers.
-pub(super) trait Dial: Send + Sync + 'static {
+pub(super) trait Connector: Send + Sync + 'static {
     /// Connects to one server. Dropping the future ends the attempt and its process.
-    fn dial(&self, request: DialRequest) -> BoxFuture<'static, Result<Arc<dyn Link>, Error>>;
+    fn connect(&self, request: ConnectRequest) -> BoxFuture<'static, Result<Arc<dyn Link>, Error>>;
 }
 
 /// A server that was reached. Dropping the last handle ends the connection.
 pub(super) trait Link: Send + Sync + 'static {
     fn facts(&self) -> ServerFacts;
-    fn era(&self) -> Era;
+    fn protocol(&self) -> Protocol;
     fn changes(&self) -> broadcast::Receiver<Changed>;
     /// Waits until the connection has ended by itself, and says why.
     fn closed(&self) -> BoxFuture<'_, Error>;
     fn is_closed(&self) -> bool;
     /// What was odd about the server's messages since the last look, for people.
     fn take_warnings(&self) -> Vec<String>;
-    /// Ends the connection and waits for that; requests that are open fail.
+    /// ActorChannels the connection and waits for that; requests that are open fail.
     fn close(&self) -> BoxFuture<'_, ()>;
 
     fn list_tools(&self) -> BoxFuture<'_, Result<Vec<Value>, Error>>;
@@ -87,7 +87,7 @@ pub(super) struct ConnectionLink {
     server: String,
     connection: std::sync::Mutex<Option<Arc<Connection>>>,
     facts: ServerFacts,
-    era: Era,
+    protocol: Protocol,
     changes: broadcast::Receiver<Changed>,
     closing: CancellationToken,
     requests: TaskTracker,
@@ -98,7 +98,7 @@ impl ConnectionLink {
         Self {
             server: server.into(),
             facts: connection.facts().clone(),
-            era: connection.era(),
+            protocol: connection.protocol(),
             changes: connection.changes(),
             connection: std::sync::Mutex::new(Some(Arc::new(connection))),
             closing: CancellationToken::new(),
@@ -161,8 +161,8 @@ impl Link for ConnectionLink {
         self.facts.clone()
     }
 
-    fn era(&self) -> Era {
-        self.era
+    fn protocol(&self) -> Protocol {
+        self.protocol
     }
 
     fn changes(&self) -> broadcast::Receiver<Changed> {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use pirn_tool::Registry;
 use tokio_util::sync::CancellationToken;
 
-use crate::config::ConfigSurroundings;
+use crate::config::ConfigEnvironment;
 use crate::connection::RequestOptions;
 use crate::elicitation::Elicitor;
 use crate::oauth::{Interaction, OAuth};
@@ -19,7 +19,7 @@ pub struct ManagerOptions {
     /// Where the servers' tools are registered.
     pub registry: Registry,
     /// What the entries' variables and folders are filled in from.
-    pub surroundings: ConfigSurroundings,
+    pub environment: ConfigEnvironment,
     /// Where files go.
     pub folders: ManagerFolders,
     /// How this client calls itself towards servers.
@@ -57,7 +57,7 @@ pub struct ManagerFolders {
     /// The folder of `<server>.stderr.log` and `<server>.trace.jsonl`; created when it is needed.
     pub logs: Option<PathBuf>,
     /// The file that remembers which way of speaking each server understands.
-    pub era_cache: Option<PathBuf>,
+    pub protocol_cache: Option<PathBuf>,
     /// Where large results and blobs are kept.
     pub spill: SpillFolder,
 }
@@ -75,7 +75,7 @@ pub enum Tracing {
 /// How one request is made.
 #[derive(Clone, Default)]
 pub struct CallOptions {
-    /// Ends the request and tells the server so.
+    /// ActorChannels the request and tells the server so.
     pub cancel: CancellationToken,
     /// Receives progress, as text for people.
     pub progress: Option<Arc<dyn Fn(String) + Send + Sync>>,

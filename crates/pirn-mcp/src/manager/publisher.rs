@@ -29,13 +29,13 @@ pub(super) struct Publisher {
 
 #[derive(Default)]
 struct State {
-    servers: BTreeMap<String, Shown>,
+    servers: BTreeMap<String, PublishedServer>,
     /// How the resource tools are registered.
-    resource_exposure: McpExposureShown,
+    resource_exposure: ResourceToolsState,
 }
 
 /// What is registered for one server.
-struct Shown {
+struct PublishedServer {
     list: Vec<Value>,
     names: BTreeSet<String>,
     resources: McpExposure,
@@ -44,7 +44,7 @@ struct Shown {
 }
 
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
-enum McpExposureShown {
+enum ResourceToolsState {
     #[default]
     Never,
     As(McpExposure),
@@ -62,7 +62,7 @@ pub(super) enum Publication {
 
 /// What came of a publication.
 #[derive(Default)]
-pub(super) struct Published {
+pub(super) struct PublishReport {
     pub(super) tools: Vec<ToolName>,
     /// Sentences for people, without the server's name; only those that are new.
     pub(super) warnings: Vec<String>,
@@ -96,12 +96,15 @@ impl Publisher {
         facts: Option<&ServerFacts>,
         publication: Publication,
         ending: &CancellationToken,
-    ) -> Published {
+    ) -> PublishReport {
         let mut state = self.lock();
         if ending.is_cancelled() {
-            return Published::default();
+            return PublishReport::default();
         }
-        let mut shown = state.servers.remove(&entry.name).unwrap_or_else(Shown::new);
+        let mut shown = state
+            .servers
+            .remove(&entry.name)
+            .unwrap_or_else(PublishedServer::new);
         let published = match publication {
             Publication::List(list) => {
                 shown.list = list;
@@ -111,7 +114,7 @@ impl Publisher {
             Publication::Hide => {
                 self.hide_except(&mut shown, &BTreeSet::new());
                 shown.resources = McpExposure::Hidden;
-                Published::default()
+                PublishReport::default()
             }
         };
         state.servers.insert(entry.name.clone(), shown);
@@ -136,10 +139,10 @@ impl Publisher {
     fn show(
         &self,
         others: &State,
-        shown: &mut Shown,
+        shown: &mut PublishedServer,
         entry: &ServerEntry,
         facts: Option<&ServerFacts>,
-    ) -> Published {
+    ) -> PublishReport {
         let no_facts = ServerFacts::default();
         let facts = facts.unwrap_or(&no_facts);
         let profile = ServerProfile::new(entry, facts);
@@ -175,11 +178,11 @@ impl Publisher {
         };
         let known = std::mem::replace(&mut shown.warnings, warnings.clone());
         warnings.retain(|warning| !known.contains(warning));
-        Published { tools, warnings }
+        PublishReport { tools, warnings }
     }
 
     /// Who else has a visible tool of that name.
-    fn foreign_owner(&self, others: &State, own: &Shown, name: &str) -> Option<String> {
+    fn foreign_owner(&self, others: &State, own: &PublishedServer, name: &str) -> Option<String> {
         if let Some(server) = others.owner_of(name) {
             return Some(format!("the server \"{server}\""));
         }
@@ -191,7 +194,7 @@ impl Publisher {
         (!is_free).then(|| "this session".to_owned())
     }
 
-    fn hide_except(&self, shown: &mut Shown, kept: &BTreeSet<String>) {
+    fn hide_except(&self, shown: &mut PublishedServer, kept: &BTreeSet<String>) {
         for name in std::mem::take(&mut shown.names) {
             if kept.contains(&name) {
                 continue;
@@ -212,9 +215,9 @@ impl Publisher {
     /// Registers the resource tools as the servers with resources now want them.
     fn show_resource_tools(&self, state: &mut State) {
         let widest = widest_exposure(state.servers.values().map(|shown| shown.resources));
-        let wanted = McpExposureShown::As(widest);
+        let wanted = ResourceToolsState::As(widest);
         let is_needless =
-            widest == McpExposure::Hidden && state.resource_exposure == McpExposureShown::Never;
+            widest == McpExposure::Hidden && state.resource_exposure == ResourceToolsState::Never;
         if is_needless || state.resource_exposure == wanted {
             return;
         }
@@ -239,7 +242,7 @@ impl State {
     }
 }
 
-impl Shown {
+impl PublishedServer {
     fn new() -> Self {
         Self {
             list: Vec::new(),

@@ -8,7 +8,7 @@ use crate::config::{
     HttpKind, McpExposure, SandboxEntry, ServerEntry, ServerOrigin, StartMode, ToolExposures,
     TransportEntry,
 };
-use crate::connection::{Era, ServerFacts};
+use crate::connection::{Protocol, ServerFacts};
 use crate::error::{Error, ErrorKind};
 use crate::tools::{ServerSummary, exposures_used};
 
@@ -215,7 +215,7 @@ pub struct ServerStatus {
     /// What it said about itself when it was last connected.
     pub facts: Option<ServerFacts>,
     /// Which way of speaking it understood then.
-    pub era: Option<Era>,
+    pub protocol: Option<Protocol>,
     /// Who sees its tools.
     pub exposure: McpExposure,
     /// Exceptions by tool.
@@ -292,7 +292,7 @@ pub(super) struct Snapshot {
     pub(super) problem: Option<Problem>,
     pub(super) tools: Arc<[ToolName]>,
     pub(super) facts: Option<Arc<ServerFacts>>,
-    pub(super) era: Option<Era>,
+    pub(super) protocol: Option<Protocol>,
     pub(super) retry_at: Option<Instant>,
     /// Whether its tools are known, from this connection or one before.
     pub(super) listing: Listing,
@@ -317,7 +317,7 @@ impl Snapshot {
             problem: None,
             tools: Arc::default(),
             facts: None,
-            era: None,
+            protocol: None,
             retry_at: None,
             listing: Listing::Unknown,
         }

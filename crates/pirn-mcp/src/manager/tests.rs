@@ -2,9 +2,9 @@
 
 mod calls;
 mod configuration;
-mod eras;
 mod life;
+mod protocol_cache;
 mod standard_error;
 mod support;
 mod tools;
-mod waiting;
+mod wait;

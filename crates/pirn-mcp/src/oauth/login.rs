@@ -38,7 +38,7 @@ pub enum SignInStart {
 
 /// A sign-in that succeeded.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SignedIn {
+pub struct SignInResult {
     /// How.
     pub way: SignInWay,
     /// What the token is good for, separated by spaces, where the server said so.
@@ -72,7 +72,7 @@ pub(super) async fn sign_in(
     challenge: Option<BearerChallenge>,
     options: SignInOptions,
     cancel: CancellationToken,
-) -> Result<SignedIn, Error> {
+) -> Result<SignInResult, Error> {
     let trying = Box::pin(run(account, interaction, challenge, options.start));
     let ended = tokio::select! {
         biased;
@@ -98,7 +98,7 @@ async fn run(
     interaction: &dyn Interaction,
     challenge: Option<BearerChallenge>,
     start: SignInStart,
-) -> Result<SignedIn, Error> {
+) -> Result<SignInResult, Error> {
     if start == SignInStart::Refresh
         && let Some(signed_in) = try_refresh(account).await?
     {
@@ -136,7 +136,7 @@ async fn run(
 }
 
 /// Spares the browser where what is stored is still good for new tokens and nothing more is wanted.
-async fn try_refresh(account: &Account) -> Result<Option<SignedIn>, Error> {
+async fn try_refresh(account: &Account) -> Result<Option<SignInResult>, Error> {
     let Some(entry) = account.read().await? else {
         return Ok(None);
     };
@@ -152,10 +152,10 @@ async fn try_refresh(account: &Account) -> Result<Option<SignedIn>, Error> {
     })
 }
 
-fn signed_in(way: SignInWay, tokens: Tokens, now_ms: u64) -> SignedIn {
+fn signed_in(way: SignInWay, tokens: Tokens, now_ms: u64) -> SignInResult {
     let mut entry = Entry::default();
     entry.set_tokens(tokens, now_ms);
-    SignedIn {
+    SignInResult {
         way,
         expires_at_ms: entry.tokens_expire_at,
         scope: entry.tokens.and_then(|tokens| tokens.scope),

@@ -15,7 +15,7 @@ const REVOCATION_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// What a sign-out did.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SignedOut {
+pub struct SignOutResult {
     /// Whether a token was stored, which is gone now.
     pub had_credentials: bool,
     /// Whether the server knows.
@@ -33,7 +33,7 @@ pub enum Revocation {
     Failed(String),
 }
 
-pub(super) async fn sign_out(account: &Account) -> Result<SignedOut, Error> {
+pub(super) async fn sign_out(account: &Account) -> Result<SignOutResult, Error> {
     let entry = account.read().await?;
     let had_credentials = entry.as_ref().is_some_and(|entry| entry.tokens.is_some());
     let revocation = match &entry {
@@ -46,7 +46,7 @@ pub(super) async fn sign_out(account: &Account) -> Result<SignedOut, Error> {
             }),
     };
     account.change(|entry| *entry = None).await?;
-    Ok(SignedOut {
+    Ok(SignOutResult {
         had_credentials,
         revocation,
     })

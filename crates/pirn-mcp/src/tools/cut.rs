@@ -16,18 +16,18 @@ pub(super) const TEXT_BYTES_MAX: usize = 20_480;
 const BYTES_PER_TOKEN: usize = 4;
 
 /// Blocks that fit, and where the whole text is where they were cut.
-pub(super) struct Fitted {
+pub(super) struct FittedContent {
     pub(super) content: Vec<ContentBlock>,
     pub(super) full_text: Option<PathBuf>,
 }
 
 /// Cuts the text of blocks to [`TEXT_BYTES_MAX`], and saves the whole where it had to. Images and sounds stay, in their order;
 /// they follow a text that was cut.
-pub(super) fn fit(content: Vec<ContentBlock>, spill: &SpillFolder) -> Fitted {
+pub(super) fn fit(content: Vec<ContentBlock>, spill: &SpillFolder) -> FittedContent {
     let texts: Vec<&str> = content.iter().filter_map(ContentBlock::as_text).collect();
     let joined_bytes = texts.iter().map(|text| text.len() + 1).sum::<usize>();
     if joined_bytes.saturating_sub(1) <= TEXT_BYTES_MAX {
-        return Fitted {
+        return FittedContent {
             content,
             full_text: None,
         };
@@ -50,7 +50,7 @@ pub(super) fn fit(content: Vec<ContentBlock>, spill: &SpillFolder) -> Fitted {
             .into_iter()
             .filter(|block| block.as_text().is_none()),
     );
-    Fitted {
+    FittedContent {
         content: fitted,
         full_text,
     }

@@ -27,10 +27,10 @@ pub(crate) trait ToolCaller: Send + Sync + 'static {
 
 /// The handler of one tool of one server.
 pub(crate) struct McpToolHandler {
-    called: Arc<Called>,
+    server_tool: Arc<ServerTool>,
 }
 
-struct Called {
+struct ServerTool {
     server: String,
     tool_name: String,
     structured_schema: Option<Value>,
@@ -50,7 +50,7 @@ impl McpToolHandler {
         spill: SpillFolder,
     ) -> Self {
         Self {
-            called: Arc::new(Called {
+            server_tool: Arc::new(ServerTool {
                 server,
                 tool_name,
                 structured_schema,
@@ -64,7 +64,7 @@ impl McpToolHandler {
 
 impl ToolHandler for McpToolHandler {
     fn call(&self, arguments: Value, context: CallContext) -> BoxFuture<'static, ToolResult> {
-        let called = Arc::clone(&self.called);
+        let server_tool = Arc::clone(&self.server_tool);
         Box::pin(async move {
             let arguments = match arguments {
                 Value::Object(arguments) => arguments,
@@ -72,38 +72,38 @@ impl ToolHandler for McpToolHandler {
                 Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
                     return ToolResult::error(format!(
                         "The arguments of \"{}\" must be an object.",
-                        called.tool_name
+                        server_tool.tool_name
                     ));
                 }
             };
-            let answer = called
+            let answer = server_tool
                 .caller
-                .call(&called.tool_name, arguments, &context)
+                .call(&server_tool.tool_name, arguments, &context)
                 .await;
             match answer {
-                Ok(result) => called.finish(result).await,
+                Ok(result) => server_tool.finish(result).await,
                 Err(error) => error_result(&error),
             }
         })
     }
 }
 
-impl Called {
+impl ServerTool {
     /// Off the asynchronous threads: results may have many megabytes, and files are written.
     async fn finish(self: Arc<Self>, result: Value) -> ToolResult {
-        let called = Arc::clone(&self);
+        let server_tool = Arc::clone(&self);
         let finished = tokio::task::spawn_blocking(move || {
-            let schema = called.structured_schema.as_ref().map(|schema| {
-                called
+            let schema = server_tool.structured_schema.as_ref().map(|schema| {
+                server_tool
                     .structured_check
                     .get_or_init(|| SchemaCheck::new(schema))
             });
             let origin = ResultOrigin {
-                server: &called.server,
-                tool: &called.tool_name,
+                server: &server_tool.server,
+                tool: &server_tool.tool_name,
                 structured_check: schema,
             };
-            to_tool_result(&origin, result, &called.spill)
+            to_tool_result(&origin, result, &server_tool.spill)
         });
         finished.await.unwrap_or_else(|error| {
             ToolResult::error(format!(

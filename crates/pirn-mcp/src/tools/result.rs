@@ -5,7 +5,7 @@ mod agreement;
 use pirn_tool::{ContentBlock, SchemaCheck, ToolResult};
 use serde_json::{Map, Value, json};
 
-use super::cut::{Fitted, fit};
+use super::cut::{FittedContent, fit};
 use super::media::Media;
 use super::spill::SpillFolder;
 use super::text::{cut_end, one_line, quoted, size};
@@ -57,7 +57,7 @@ pub(super) fn to_tool_result(
         ));
     }
     let Media { content, saved } = media;
-    let Fitted { content, full_text } = fit(content, spill);
+    let FittedContent { content, full_text } = fit(content, spill);
 
     let mut details = Map::new();
     details.insert("server".into(), origin.server.into());

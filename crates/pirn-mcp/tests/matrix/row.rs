@@ -330,12 +330,12 @@ impl Call {
     }
 }
 
-/// A healthy server of the legacy era.
+/// A healthy server of the legacy protocol.
 pub(crate) fn legacy() -> Script {
     Script::new(Speaks::Legacy)
 }
 
-/// A healthy server of the modern era.
+/// A healthy server of the modern protocol.
 pub(crate) fn modern() -> Script {
     Script::new(Speaks::Modern)
 }

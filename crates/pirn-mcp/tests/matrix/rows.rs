@@ -1,12 +1,12 @@
 //! The table.
 
 mod answers;
-mod eras;
 mod handshake;
 mod http;
 mod lists;
 mod old;
 mod process;
+mod protocols;
 mod questions;
 mod results;
 mod schemas;
@@ -23,7 +23,7 @@ pub(crate) fn all() -> Vec<Row> {
         lists::rows(),
         schemas::rows(),
         handshake::rows(),
-        eras::rows(),
+        protocols::rows(),
         process::rows(),
         waiting::rows(),
         questions::rows(),

@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use pirn_mcp::{
-    Clock, ConfigSurroundings, Elicitor, ErrorKind, ManagerFolders, ManagerOptions, McpExposure,
-    McpManager, OAuth, OAuthOptions, Scope, ServerEntry, ServerEvent, ServerOrigin, ServerState,
-    ServerStatus, SpillFolder, StartMode, Timeouts, ToolExposures, Tracing, TransportEntry,
-    Waiting,
+    Clock, ConfigEnvironment, Elicitor, ErrorKind, ManagerFolders, ManagerOptions, McpExposure,
+    McpManager, OAuth, OAuthOptions, Scope, ServerEntry, ServerEvent, ServerOrigin,
+    ServerSelection, ServerState, ServerStatus, SpillFolder, StartMode, Timeouts, ToolExposures,
+    Tracing, TransportEntry,
 };
 use pirn_tool::{CallRequest, ContentBlock, FailureKind, Origin, Pipeline, Registry, Update};
 use serde_json::Value;
@@ -75,11 +75,11 @@ impl Session {
         let registry = Registry::new();
         let manager = McpManager::new(ManagerOptions {
             registry: registry.clone(),
-            surroundings: surroundings(folder),
+            environment: environment(folder),
             folders: ManagerFolders {
                 logs: Some(folder.join("logs")),
                 spill: SpillFolder::new(folder.join("spill")),
-                era_cache: Some(folder.join("eras.json")),
+                protocol_cache: Some(folder.join("protocols.json")),
             },
             client_name: "pirn-tests".to_owned(),
             client_version: "0.0.0".to_owned(),
@@ -118,7 +118,9 @@ impl Session {
     pub(crate) async fn connect(&self) -> Result<(), (ErrorKind, String)> {
         let mut events = self.events();
         let never = CancellationToken::new();
-        let waiting = self.manager.wait_for(Waiting::Server(&self.server), &never);
+        let waiting = self
+            .manager
+            .wait_for(ServerSelection::Server(&self.server), &never);
         guard("connecting", waiting).await;
         let mut status = self.status();
         // Waiting ends with the start's limit; the server may be on its way to failing still.
@@ -231,9 +233,9 @@ pub(crate) fn entry(name: &str, timeouts: Timeouts, transport: TransportEntry) -
     }
 }
 
-fn surroundings(folder: &Path) -> ConfigSurroundings {
+fn environment(folder: &Path) -> ConfigEnvironment {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    ConfigSurroundings::new(
+    ConfigEnvironment::new(
         vec![("PATH".into(), path)],
         Some(folder.to_owned()),
         folder.to_owned(),

@@ -153,7 +153,10 @@ async fn a_revoked_sign_in_is_forgotten_and_a_new_one_noticed() {
     world.assert_error(
         result,
         &ErrorKind::NeedsAuthorization,
-        &["invalid_grant: cannot use … now", "pirn mcp login git-hub"],
+        &[
+            "invalid_grant: cannot use … now",
+            "pirn mcp login git-handler",
+        ],
     );
     let stored = world.stored();
     assert_eq!(stored.get("tokens"), None);

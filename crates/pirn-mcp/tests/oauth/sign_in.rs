@@ -16,7 +16,7 @@ async fn a_sign_in_is_stored_and_used() {
     world.assert_error(
         before,
         &ErrorKind::NeedsAuthorization,
-        &["git-hub", "sign in with: pirn mcp login git-hub"],
+        &["git-handler", "sign in with: pirn mcp login git-handler"],
     );
     assert!(!world.store().exists());
 

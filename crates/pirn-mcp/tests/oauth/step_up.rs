@@ -25,7 +25,10 @@ async fn the_next_sign_in_asks_for_what_was_missing() {
     world.assert_error(
         result,
         &ErrorKind::NeedsAuthorization,
-        &["more permissions (read write)", "pirn mcp login git-hub"],
+        &[
+            "more permissions (read write)",
+            "pirn mcp login git-handler",
+        ],
     );
     let status = world.oauth().status(&world.server()).await.unwrap();
     assert!(status.has_credentials);

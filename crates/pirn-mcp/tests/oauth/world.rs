@@ -9,7 +9,7 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use pirn_mcp::{
     Authorizer, Challenge, Clock, Error, ErrorKind, Interaction, Next, OAuth, OAuthOptions,
-    OAuthServer, OAuthSettings, SignInOptions, SignInStart, SignedIn,
+    OAuthServer, OAuthSettings, SignInOptions, SignInResult, SignInStart,
 };
 use serde_json::Value;
 use tempfile::TempDir;
@@ -87,7 +87,7 @@ impl World {
 
     pub(crate) fn server_with(&self, settings: OAuthSettings) -> OAuthServer {
         OAuthServer {
-            name: "git-hub".to_owned(),
+            name: "git-handler".to_owned(),
             url: format!("{}/mcp", self.peer.resource).parse().unwrap(),
             settings,
         }
@@ -101,7 +101,7 @@ impl World {
     pub(crate) fn stored(&self) -> Value {
         let text = std::fs::read_to_string(self.store()).unwrap();
         let document: Value = serde_json::from_str(&text).unwrap();
-        let key = format!("mcp__git-hub|{}/mcp", self.peer.resource);
+        let key = format!("mcp__git-handler|{}/mcp", self.peer.resource);
         document[key].clone()
     }
 
@@ -109,7 +109,7 @@ impl World {
     pub(crate) fn edit(&self, change: impl FnOnce(&mut Value)) {
         let mut entry = self.stored();
         change(&mut entry);
-        let key = format!("mcp__git-hub|{}/mcp", self.peer.resource);
+        let key = format!("mcp__git-handler|{}/mcp", self.peer.resource);
         let document = serde_json::json!({ key: entry });
         std::fs::write(self.store(), document.to_string()).unwrap();
     }
@@ -118,7 +118,7 @@ impl World {
         self.now_ms.fetch_add(seconds * 1000, Ordering::SeqCst);
     }
 
-    pub(crate) async fn login_with(&self, server: &OAuthServer) -> Result<SignedIn, Error> {
+    pub(crate) async fn login_with(&self, server: &OAuthServer) -> Result<SignInResult, Error> {
         let options = SignInOptions {
             start: SignInStart::Browser,
             ..SignInOptions::default()

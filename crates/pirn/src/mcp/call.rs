@@ -4,7 +4,7 @@ use std::io::Read as _;
 use std::sync::Arc;
 use std::time::Duration;
 
-use pirn_mcp::{ServerStatus, Waiting};
+use pirn_mcp::{ServerStatus, ServerSelection};
 use pirn_runtime::{ClientOptions, Runtime, Servers, ToolFilter};
 use pirn_tool::{CallRequest, ContentBlock, FailureKind, Origin, RulePolicy, ToolResult, Update};
 use serde_json::{Map, Value};
@@ -75,7 +75,7 @@ async fn find(
     stopped: &CancellationToken,
     invocation: &Invocation,
 ) -> Result<String, Failure> {
-    let waiting = Waiting::Server(&arguments.server);
+    let waiting = ServerSelection::Server(&arguments.server);
     servers::settle(servers, waiting, stopped, invocation.display).await;
     let Some(server) = servers.manager().server(&arguments.server) else {
         return Err(unknown_server(&arguments.server, &[]));

@@ -1,7 +1,7 @@
 //! `pirn mcp list`: connects to all servers and tells how they are.
 
 use pirn_mcp::{
-    ConfigProblem, McpExposure, Scope, ServerState, ServerStatus, Severity, ToolExposures, Waiting,
+    ConfigProblem, McpExposure, Scope, ServerState, ServerStatus, Severity, ToolExposures, ServerSelection,
 };
 use pirn_runtime::is_missing;
 use serde_json::{Map, Value, json};
@@ -29,7 +29,7 @@ pub(super) fn run(arguments: &ListArguments, invocation: &Invocation) -> Result<
     let problems = configuration.loaded.problems.clone();
     let statuses =
         servers::with_servers(&configuration, invocation, async |_, servers, stopped| {
-            servers::settle(servers, Waiting::All, &stopped, invocation.display).await;
+            servers::settle(servers, ServerSelection::All, &stopped, invocation.display).await;
             Ok(servers.manager().servers())
         })?;
     if arguments.json {

@@ -9,7 +9,7 @@ use pirn_mcp::{
     ErrorKind, Interaction, OAuth, OAuthServer, Revocation, ServerEntry, SignInOptions,
     SignInStart, SignInWay, Transport,
 };
-use pirn_runtime::{config_surroundings, sign_in_service};
+use pirn_runtime::{config_environment, sign_in_service};
 
 use super::browser::Browser;
 use super::configuration::Configuration;
@@ -110,7 +110,7 @@ fn oauth(invocation: &Invocation) -> Result<OAuth, Failure> {
 async fn resolve(entry: &ServerEntry, invocation: &Invocation) -> Result<OAuthServer, Failure> {
     let resolved = entry
         // Only programs are confined, and they need no sign-in.
-        .resolve(&config_surroundings(
+        .resolve(&config_environment(
             &invocation.host.cwd,
             &SandboxSettings::default(),
             &invocation.host,

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
-use pirn_mcp::{McpManager, ServerState, ServerStatus, Waiting};
+use pirn_mcp::{McpManager, ServerSelection, ServerState, ServerStatus};
 use tokio_util::sync::CancellationToken;
 
 use super::servers::problem_text;
@@ -23,7 +23,7 @@ const COLUMNS_DEFAULT: usize = 80;
 /// Waits until these servers have connected or failed.
 pub(super) async fn settle(
     manager: &McpManager,
-    waiting: Waiting<'_>,
+    waiting: ServerSelection<'_>,
     cancel: &CancellationToken,
     display: Display,
 ) {
@@ -53,7 +53,7 @@ struct Block {
 }
 
 impl Block {
-    fn paint(&mut self, servers: &[ServerStatus], waiting: Waiting<'_>, elapsed: Duration) {
+    fn paint(&mut self, servers: &[ServerStatus], waiting: ServerSelection<'_>, elapsed: Duration) {
         // One column stays free: some terminals wrap a line that fills the last one.
         let columns = pirn_terminal::columns()
             .unwrap_or(COLUMNS_DEFAULT)

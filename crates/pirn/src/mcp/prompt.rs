@@ -1,6 +1,6 @@
 //! `pirn mcp prompt`: the prompts of a server, and one of them filled in.
 
-use pirn_mcp::{CallOptions, Waiting};
+use pirn_mcp::{CallOptions, ServerSelection};
 use pirn_runtime::Servers;
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
@@ -46,7 +46,7 @@ async fn connect(
     stopped: &CancellationToken,
     invocation: &Invocation,
 ) -> Result<(), Failure> {
-    let waiting = Waiting::Server(name);
+    let waiting = ServerSelection::Server(name);
     servers::settle(servers, waiting, stopped, invocation.display).await;
     match servers.manager().server(name) {
         Some(server) if server.state != pirn_mcp::ServerState::Connected => {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use pirn_mcp::{
-    ConfigProblem, Elicitor, ServerOrigin, ServerState, ServerStatus, Tracing, Waiting,
+    ConfigProblem, Elicitor, ServerOrigin, ServerState, ServerStatus, Tracing, ServerSelection,
 };
 use pirn_runtime::{BuiltinTools, LOGIN_COMMAND, Runtime, ServerOptions, Servers};
 use tokio_util::sync::CancellationToken;
@@ -60,7 +60,7 @@ pub(crate) fn server_options(
 /// Waits until these servers have connected or failed, and shows how they are doing.
 pub(crate) async fn settle(
     servers: &Servers,
-    waiting: Waiting<'_>,
+    waiting: ServerSelection<'_>,
     cancel: &CancellationToken,
     display: Display,
 ) {
@@ -71,7 +71,7 @@ pub(crate) async fn settle(
 pub(crate) async fn settle_and_tell(
     servers: &Servers,
     problems: &[ConfigProblem],
-    waiting: Waiting<'_>,
+    waiting: ServerSelection<'_>,
     cancel: &CancellationToken,
     display: Display,
 ) {

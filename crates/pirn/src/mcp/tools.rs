@@ -1,6 +1,6 @@
 //! `pirn mcp tools`: the tools of servers.
 
-use pirn_mcp::{ServerStatus, ToolName, Waiting};
+use pirn_mcp::{ServerSelection, ServerStatus, ToolName};
 use pirn_tool::{Registry, ToolSpec};
 use serde_json::{Value, json};
 
@@ -30,8 +30,8 @@ pub(super) fn run(arguments: &ToolsArguments, invocation: &Invocation) -> Result
         configuration.server(name)?;
     }
     let waiting = match &arguments.server {
-        Some(name) => Waiting::Server(name),
-        None => Waiting::All,
+        Some(name) => ServerSelection::Server(name),
+        None => ServerSelection::All,
     };
     let problems: Vec<_> = configuration.errors().cloned().collect();
     servers::with_servers(

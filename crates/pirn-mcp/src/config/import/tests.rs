@@ -434,8 +434,8 @@ async fn converted_values_resolve_to_what_they_were() {
     let Some(crate::config::document::Written::Server(entry)) = document.servers.first() else {
         panic!("{text}");
     };
-    let surroundings = crate::config::ConfigSurroundings::new(Vec::new(), None, "/".into());
-    let server = entry.resolve(&surroundings).await.unwrap();
+    let environment = crate::config::ConfigEnvironment::new(Vec::new(), None, "/".into());
+    let server = entry.resolve(&environment).await.unwrap();
     let crate::config::Transport::Stdio(StdioServer {
         arguments,
         environment,
@@ -473,8 +473,8 @@ proptest! {
         let Some(crate::config::document::Written::Server(entry)) = document.servers.first() else {
             panic!("{file}");
         };
-        let surroundings = crate::config::ConfigSurroundings::new(Vec::new(), None, "/".into());
-        let crate::config::Transport::Stdio(server) = runtime.block_on(entry.resolve(&surroundings)).unwrap().transport else {
+        let environment = crate::config::ConfigEnvironment::new(Vec::new(), None, "/".into());
+        let crate::config::Transport::Stdio(server) = runtime.block_on(entry.resolve(&environment)).unwrap().transport else {
             panic!("{file}");
         };
         prop_assert_eq!(server.arguments[0].to_str(), Some(text.as_str()));

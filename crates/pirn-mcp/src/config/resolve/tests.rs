@@ -26,7 +26,7 @@ impl CommandRunner for Echo {
     }
 }
 
-fn surroundings() -> ConfigSurroundings {
+fn config_environment() -> ConfigEnvironment {
     let variables = [
         ("A", "1"),
         ("EMPTY", ""),
@@ -36,10 +36,10 @@ fn surroundings() -> ConfigSurroundings {
         ("SECRET", "s"),
     ];
     let variables = variables.map(|(name, value)| (name.into(), value.into()));
-    ConfigSurroundings {
+    ConfigEnvironment {
         run_command: Arc::new(Echo),
         confinement: Some(confinement()),
-        ..ConfigSurroundings::new(variables.into(), Some("/home/me".into()), "/srv".into())
+        ..ConfigEnvironment::new(variables.into(), Some("/home/me".into()), "/srv".into())
     }
 }
 
@@ -58,7 +58,7 @@ async fn resolve(settings: &str) -> Result<Transport, String> {
     let Some(Written::Server(entry)) = document.servers.pop() else {
         panic!("{settings}");
     };
-    match entry.resolve(&surroundings()).await {
+    match entry.resolve(&config_environment()).await {
         Ok(server) => Ok(server.transport),
         Err(error) => Err(format!("{error} {}", error.hints().join(" "))),
     }
@@ -148,7 +148,7 @@ async fn a_server_gets_the_allowed_variables_and_its_own() {
     let expected = expected.map(|(name, value)| (name.into(), value.into()));
     assert_eq!(environment, expected);
     let all = stdio(r#""command": "x", "inheritEnv": true"#).await;
-    assert_eq!(all.environment, surroundings().variables);
+    assert_eq!(all.environment, config_environment().variables);
 }
 
 #[tokio::test]
@@ -214,7 +214,7 @@ fn debug_output_hides_entries() {
 
 #[test]
 fn debug_output_hides_variables() {
-    assert!(!format!("{:?}", surroundings()).contains("SECRET"));
+    assert!(!format!("{:?}", config_environment()).contains("SECRET"));
 }
 
 #[cfg(unix)]

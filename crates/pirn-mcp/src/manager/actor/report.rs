@@ -9,14 +9,14 @@ use crate::manager::status::{Problem, ServerEvent, ServerState, Snapshot};
 impl Actor {
     /// Registers the server's tools as they are to be seen now.
     pub(super) fn publish(&self, publication: Publication) {
-        let facts = self.ends.snapshot.borrow().facts.clone();
+        let facts = self.channels.snapshot.borrow().facts.clone();
         let entry = &self.current.entry;
-        let ending = &self.ends.ending;
+        let ending = &self.channels.ending;
         let published =
-            self.workshop
+            self.context
                 .publisher
                 .publish(entry, facts.as_deref(), publication, ending);
-        let has_changed = *self.ends.snapshot.borrow().tools != published.tools[..];
+        let has_changed = *self.channels.snapshot.borrow().tools != published.tools[..];
         self.change_quietly(|snapshot| snapshot.tools = published.tools.into());
         if has_changed {
             self.tell(ServerEvent::ToolsChanged {
@@ -56,9 +56,9 @@ impl Actor {
     }
 
     pub(super) fn change(&self, change: impl FnOnce(&mut Snapshot)) {
-        let before = self.ends.snapshot.borrow().state;
+        let before = self.channels.snapshot.borrow().state;
         self.change_quietly(change);
-        let state = self.ends.snapshot.borrow().state;
+        let state = self.channels.snapshot.borrow().state;
         if state != before {
             self.tell(ServerEvent::StateChanged {
                 server: self.name().to_owned(),
@@ -68,11 +68,11 @@ impl Actor {
     }
 
     pub(super) fn change_quietly(&self, change: impl FnOnce(&mut Snapshot)) {
-        self.ends.snapshot.send_modify(change);
+        self.channels.snapshot.send_modify(change);
     }
 
     pub(super) fn tell(&self, event: ServerEvent) {
         // Nobody has to listen.
-        let _unheard = self.workshop.events.send(event);
+        let _unheard = self.context.events.send(event);
     }
 }

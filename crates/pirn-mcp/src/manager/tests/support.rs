@@ -13,12 +13,12 @@ use tokio::sync::broadcast;
 use tokio::time::Instant;
 
 use crate::config::{
-    ConfigSurroundings, HttpEntry, McpExposure, Scope, ServerEntry, ServerOrigin, StartMode,
+    ConfigEnvironment, HttpEntry, McpExposure, Scope, ServerEntry, ServerOrigin, StartMode,
     StdioEntry, Timeouts, ToolExposures, TransportEntry,
 };
-use crate::connection::Era;
+use crate::connection::Protocol;
 use crate::error::{Error, ErrorKind};
-use crate::manager::link::{Dial, DialRequest, Link};
+use crate::manager::link::{ConnectRequest, Connector, Link};
 use crate::manager::{
     ManagerFolders, ManagerOptions, McpManager, ServerEvent, ServerState, Tracing,
 };
@@ -42,7 +42,7 @@ pub(super) enum Answer {
 pub(super) struct Attempt {
     pub(super) at_ms: u128,
     pub(super) server: String,
-    pub(super) era: Option<Era>,
+    pub(super) protocol: Option<Protocol>,
 }
 
 /// Reaches scripted servers. Each server's answers are used up one by one; the last one stays.
@@ -53,11 +53,11 @@ pub(super) struct FakeDial {
 }
 
 impl FakeDial {
-    async fn reach(self: Arc<Self>, request: DialRequest) -> Result<Arc<dyn Link>, Error> {
+    async fn reach(self: Arc<Self>, request: ConnectRequest) -> Result<Arc<dyn Link>, Error> {
         self.attempts.lock().unwrap().push(Attempt {
             at_ms: self.epoch.elapsed().as_millis(),
             server: request.entry.name.clone(),
-            era: request.era,
+            protocol: request.protocol,
         });
         (request.standard_error)(&format!("{} starts", request.entry.name));
         let mut answer = self.next_answer(&request.entry.name);
@@ -92,10 +92,10 @@ impl FakeDial {
 }
 
 /// The dial as the manager takes it.
-struct SharedDial(Arc<FakeDial>);
+struct SharedConnector(Arc<FakeDial>);
 
-impl Dial for SharedDial {
-    fn dial(&self, request: DialRequest) -> BoxFuture<'static, Result<Arc<dyn Link>, Error>> {
+impl Connector for SharedConnector {
+    fn connect(&self, request: ConnectRequest) -> BoxFuture<'static, Result<Arc<dyn Link>, Error>> {
         Box::pin(Arc::clone(&self.0).reach(request))
     }
 }
@@ -113,7 +113,7 @@ impl World {
     pub(super) fn new() -> Self {
         Self::with_folders(ManagerFolders {
             logs: None,
-            era_cache: None,
+            protocol_cache: None,
             spill: SpillFolder::none(),
         })
     }
@@ -128,7 +128,7 @@ impl World {
         });
         let options = ManagerOptions {
             registry: registry.clone(),
-            surroundings: ConfigSurroundings::new(Vec::new(), None, "/session".into()),
+            environment: ConfigEnvironment::new(Vec::new(), None, "/session".into()),
             folders,
             client_name: "test".to_owned(),
             client_version: "0".to_owned(),
@@ -138,7 +138,8 @@ impl World {
             http: crate::transport::http_client("test/0").unwrap(),
             tracing: Tracing::Off,
         };
-        let manager = McpManager::with_dial(options, Arc::new(SharedDial(Arc::clone(&dial))));
+        let manager =
+            McpManager::with_connector(options, Arc::new(SharedConnector(Arc::clone(&dial))));
         let events = Mutex::new(manager.subscribe());
         Self {
             manager,

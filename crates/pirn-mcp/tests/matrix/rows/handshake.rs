@@ -155,7 +155,7 @@ fn versions() -> Vec<Row> {
             Some(json!("2099-01-01")),
         )),
         perhaps(with(
-            "version_of_the_modern_era",
+            "version_of_the_modern_protocol",
             "protocolVersion",
             Some(json!("2026-07-28")),
         )),

@@ -244,7 +244,7 @@ fn outputs() -> Vec<Row> {
             }),
         ),
         Row::new(
-            "output_schema_of_the_modern_era",
+            "output_schema_of_the_modern_protocol",
             PIPE_AND_HTTP,
             Script::new(Speaks::Modern).raw_tool(json!({
                 "name": "odd",

@@ -6,15 +6,15 @@ use std::sync::Arc;
 
 use tokio::task::JoinHandle;
 
-use super::actor::{Activity, Desired, Workshop};
+use super::actor::{Activity, ActorContext, DesiredState};
 use super::handle::{Contact, Handle};
 use super::status::Enablement;
 use crate::config::{Scope, ServerEntry, ServerOrigin, clash, clash_message, is_server_name};
 use crate::error::{Error, ErrorKind};
 
 /// The servers of a session.
-pub(super) struct Roster {
-    workshop: Workshop,
+pub(super) struct ServerSet {
+    context: ActorContext,
     logs: Option<PathBuf>,
     configured: BTreeMap<String, Arc<ServerEntry>>,
     registered: BTreeMap<String, Arc<ServerEntry>>,
@@ -47,10 +47,10 @@ pub(super) enum Outcome {
     Unchanged,
 }
 
-impl Roster {
-    pub(super) fn new(workshop: Workshop, logs: Option<PathBuf>) -> Self {
+impl ServerSet {
+    pub(super) fn new(context: ActorContext, logs: Option<PathBuf>) -> Self {
         Self {
-            workshop,
+            context,
             logs,
             configured: BTreeMap::new(),
             registered: BTreeMap::new(),
@@ -216,7 +216,7 @@ impl Roster {
         if let Some(mut handle) = self.running.remove(name) {
             // In this order: the task publishes nothing any more once its end was announced.
             handle.ending.cancel();
-            self.workshop.publisher.remove(name);
+            self.context.publisher.remove(name);
             if let Some(task) = handle.task.take() {
                 self.closing.insert(name.to_owned(), task);
             }
@@ -236,14 +236,14 @@ impl Roster {
             }
             return;
         }
-        let desired = Desired {
+        let desired = DesiredState {
             enablement: Enablement::of(&entry),
             activity: self.activity,
             entry,
         };
         let predecessor = self.closing.remove(&name);
         let handle = Handle::spawn(
-            self.workshop.clone(),
+            self.context.clone(),
             desired,
             self.logs.as_deref(),
             predecessor,
@@ -252,7 +252,7 @@ impl Roster {
     }
 }
 
-impl Drop for Roster {
+impl Drop for ServerSet {
     fn drop(&mut self) {
         let running = self
             .running

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 
-use super::link::{ConnectionLink, Dial, DialRequest, Link};
+use super::link::{ConnectRequest, ConnectionLink, Connector, Link};
 use super::options::{ManagerOptions, Tracing};
 use crate::authorization::Authorizer;
-use crate::config::{ConfigSurroundings, HttpServer, Transport};
+use crate::config::{ConfigEnvironment, HttpServer, Transport};
 use crate::connection::{ConnectOptions, Connection};
 use crate::elicitation::Elicitor;
 use crate::error::Error;
@@ -17,8 +17,8 @@ use crate::wire::Trace;
 
 /// Reaches real servers. Cheap to clone.
 #[derive(Clone)]
-pub(super) struct Dialer {
-    surroundings: ConfigSurroundings,
+pub(super) struct ServerConnector {
+    environment: ConfigEnvironment,
     client_name: String,
     client_version: String,
     elicitor: Option<Arc<dyn Elicitor>>,
@@ -28,10 +28,10 @@ pub(super) struct Dialer {
     trace_folder: Option<PathBuf>,
 }
 
-impl Dialer {
+impl ServerConnector {
     pub(super) fn new(options: &ManagerOptions) -> Self {
         Self {
-            surroundings: options.surroundings.clone(),
+            environment: options.environment.clone(),
             client_name: options.client_name.clone(),
             client_version: options.client_version.clone(),
             elicitor: options.elicitor.clone(),
@@ -45,8 +45,8 @@ impl Dialer {
         }
     }
 
-    async fn open(self, request: DialRequest) -> Result<Arc<dyn Link>, Error> {
-        let server = request.entry.resolve(&self.surroundings).await?;
+    async fn open(self, request: ConnectRequest) -> Result<Arc<dyn Link>, Error> {
+        let server = request.entry.resolve(&self.environment).await?;
         let authorizer = match &server.transport {
             Transport::Stdio(_) => None,
             Transport::Http(http) => self.authorizer(&server.name, http),
@@ -59,7 +59,7 @@ impl Dialer {
             server,
             client_name: self.client_name,
             client_version: self.client_version,
-            era: request.era,
+            protocol: request.protocol,
             elicitor: self.elicitor,
             authorizer,
             http: self.http,
@@ -91,8 +91,8 @@ impl Dialer {
     }
 }
 
-impl Dial for Dialer {
-    fn dial(&self, request: DialRequest) -> BoxFuture<'static, Result<Arc<dyn Link>, Error>> {
+impl Connector for ServerConnector {
+    fn connect(&self, request: ConnectRequest) -> BoxFuture<'static, Result<Arc<dyn Link>, Error>> {
         Box::pin(self.clone().open(request))
     }
 }

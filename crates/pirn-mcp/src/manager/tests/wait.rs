@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use super::support::{Answer, FakeServer, World, lazy, pause, stdio};
 use crate::config::{McpExposure, ServerEntry, ToolExposures};
 use crate::error::ErrorKind;
-use crate::manager::{Waited, Waiting};
+use crate::manager::{ServerSelection, WaitOutcome};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -27,9 +27,9 @@ async fn check_words(source: &str, expected: &[&str]) {
     let cancel = CancellationToken::new();
     let waited = world
         .manager
-        .wait_for(Waiting::Words(source), &cancel)
+        .wait_for(ServerSelection::Words(source), &cancel)
         .await;
-    assert_eq!(waited, Waited::Settled);
+    assert_eq!(waited, WaitOutcome::Settled);
     let mut started: Vec<String> = world.attempts().into_iter().map(|one| one.server).collect();
     started.sort();
     let expected: Vec<&str> = expected
@@ -82,7 +82,7 @@ async fn scripts_do_not_start_servers_that_they_cannot_see() {
         ..lazy("one")
     };
     let cancel = CancellationToken::new();
-    let script = Waiting::Words("await searchTools('x')");
+    let script = ServerSelection::Words("await searchTools('x')");
     world.manager.set_configuration(vec![entry(Vec::new())]);
     world.manager.wait_for(script, &cancel).await;
     assert_eq!(world.attempts(), []);
@@ -106,20 +106,22 @@ async fn waiting_ends_with_each_outcome_and_with_the_start_limit() {
         let world = World::with_one(vec![answer]);
         let cancel = CancellationToken::new();
         assert_eq!(
-            world.manager.wait_for(Waiting::All, &cancel).await,
-            Waited::Settled
+            world.manager.wait_for(ServerSelection::All, &cancel).await,
+            WaitOutcome::Settled
         );
         assert_eq!(world.now_ms(), expected_ms);
     }
     let world = World::with_one(vec![Answer::Hang]);
     let cancel = CancellationToken::new();
-    let waiting = world.manager.wait_for(Waiting::Server("one"), &cancel);
+    let waiting = world
+        .manager
+        .wait_for(ServerSelection::Server("one"), &cancel);
     let cancelling = async {
         pause(SECOND).await;
         cancel.cancel();
     };
     let (waited, ()) = tokio::join!(waiting, cancelling);
-    assert_eq!((waited, world.now_ms()), (Waited::Cancelled, 1_000));
+    assert_eq!((waited, world.now_ms()), (WaitOutcome::Cancelled, 1_000));
 }
 
 #[tokio::test(start_paused = true)]
@@ -127,11 +129,11 @@ async fn waiting_tries_a_server_again_whose_pause_is_over() {
     let world = World::with_one(vec![Answer::Fail(ErrorKind::NeedsAuthorization)]);
     let cancel = CancellationToken::new();
     world.pass(SECOND).await;
-    world.manager.wait_for(Waiting::All, &cancel).await;
+    world.manager.wait_for(ServerSelection::All, &cancel).await;
     assert_eq!(world.attempt_times(), [0], "not so soon");
     world.script("one", vec![Answer::Open(FakeServer::with_tools(&["tool"]))]);
     world.pass(SECOND * 20).await;
-    world.manager.wait_for(Waiting::All, &cancel).await;
+    world.manager.wait_for(ServerSelection::All, &cancel).await;
     assert_eq!(world.visible_names(), ["mcp__one__tool"]);
     assert_eq!(world.attempt_times(), [0, 21_000]);
 }
@@ -189,6 +191,6 @@ async fn a_changed_configuration_is_waited_for_too() {
     entry.timeouts.start = SECOND * 5;
     world.manager.set_configuration(vec![entry]);
     let cancel = CancellationToken::new();
-    world.manager.wait_for(Waiting::All, &cancel).await;
+    world.manager.wait_for(ServerSelection::All, &cancel).await;
     assert_eq!(world.visible_names(), ["mcp__one__new"]);
 }

@@ -17,10 +17,10 @@ fn both() -> Script {
 }
 
 pub(super) fn rows() -> Vec<Row> {
-    [eras(), discoveries(), modern_answers(), modern_http()].concat()
+    [protocols(), discoveries(), modern_answers(), modern_http()].concat()
 }
 
-fn eras() -> Vec<Row> {
+fn protocols() -> Vec<Row> {
     // The probe has a limit of its own within the start's.
     let silent = |row: Row| {
         row.limits(
@@ -85,7 +85,7 @@ fn eras() -> Vec<Row> {
             ),
         ),
         Row::new(
-            "locked_to_the_era_of_the_first_message",
+            "locked_to_the_protocol_of_the_first_message",
             PIPE_AND_HTTP,
             both().on(
                 On::Method("initialize"),
@@ -205,7 +205,7 @@ fn discoveries() -> Vec<Row> {
     ]
 }
 
-/// Results of the modern era.
+/// Results of the modern protocol.
 fn modern_answers() -> Vec<Row> {
     let answer = |name, acts: Vec<Act>| {
         Row::new(

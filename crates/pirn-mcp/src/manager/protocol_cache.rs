@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
 use crate::config::{ServerEntry, TransportEntry};
-use crate::connection::Era;
+use crate::connection::Protocol;
 
 /// Servers that are remembered; the oldest go first.
 const SERVERS_MAX: usize = 256;
@@ -20,15 +20,15 @@ const HASH_BYTES: usize = 8;
 
 /// The memory. Cheap to clone; clones share it.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Eras {
+pub(super) struct ProtocolCache {
     file: Option<Arc<Mutex<PathBuf>>>,
 }
 
 /// One server in the memory: its name and what it is, without secrets.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct EraKey(String);
+pub(super) struct ProtocolCacheKey(String);
 
-impl EraKey {
+impl ProtocolCacheKey {
     pub(super) fn new(entry: &ServerEntry) -> Self {
         let mut hash = Sha256::new();
         match &entry.transport {
@@ -48,7 +48,7 @@ impl EraKey {
     }
 }
 
-impl Eras {
+impl ProtocolCache {
     /// A memory in `file`, which need not exist; `None` remembers nothing.
     pub(super) fn new(file: Option<PathBuf>) -> Self {
         Self {
@@ -57,28 +57,31 @@ impl Eras {
     }
 
     /// What the server understood last time.
-    pub(super) async fn get(&self, key: &EraKey) -> Option<Era> {
+    pub(super) async fn get(&self, key: &ProtocolCacheKey) -> Option<Protocol> {
         let key = key.clone();
         self.with_file(move |file| parse(read(file).get(&key.0)?.as_str()?))
             .await
     }
 
     /// Remembers what the server understands; `None` forgets it. A file that cannot be written costs a probe, nothing more.
-    pub(super) async fn set(&self, key: &EraKey, era: Option<Era>) {
+    pub(super) async fn set(&self, key: &ProtocolCacheKey, protocol: Option<Protocol>) {
         let key = key.clone();
         self.with_file(move |file| {
             // Read again each time, because other sessions write it too.
-            let mut eras = read(file);
-            let known = eras.get(&key.0).and_then(Value::as_str).and_then(parse);
-            if known == era {
+            let mut protocols = read(file);
+            let known = protocols
+                .get(&key.0)
+                .and_then(Value::as_str)
+                .and_then(parse);
+            if known == protocol {
                 return None;
             }
-            eras.shift_remove(&key.0);
-            if let Some(era) = era {
-                eras.insert(key.0, name(era).into());
+            protocols.shift_remove(&key.0);
+            if let Some(protocol) = protocol {
+                protocols.insert(key.0, name(protocol).into());
             }
-            let excess = eras.len().saturating_sub(SERVERS_MAX);
-            let kept: Map<String, Value> = eras.into_iter().skip(excess).collect();
+            let excess = protocols.len().saturating_sub(SERVERS_MAX);
+            let kept: Map<String, Value> = protocols.into_iter().skip(excess).collect();
             write(file, &kept).ok()
         })
         .await;
@@ -108,26 +111,26 @@ fn read(file: &Path) -> Map<String, Value> {
     serde_json::from_slice(&bytes).unwrap_or_default()
 }
 
-fn write(file: &Path, eras: &Map<String, Value>) -> std::io::Result<()> {
+fn write(file: &Path, protocols: &Map<String, Value>) -> std::io::Result<()> {
     if let Some(folder) = file.parent() {
         std::fs::create_dir_all(folder)?;
     }
     pirn_file::replace(
         file,
-        &serde_json::to_vec_pretty(eras)?,
+        &serde_json::to_vec_pretty(protocols)?,
         Access::KeptOrPrivate,
     )
 }
 
-fn name(era: Era) -> &'static str {
-    match era {
-        Era::Legacy => "legacy",
-        Era::Modern => "modern",
+fn name(protocol: Protocol) -> &'static str {
+    match protocol {
+        Protocol::Legacy => "legacy",
+        Protocol::Modern => "modern",
     }
 }
 
-fn parse(name: &str) -> Option<Era> {
-    [Era::Legacy, Era::Modern]
+fn parse(name: &str) -> Option<Protocol> {
+    [Protocol::Legacy, Protocol::Modern]
         .into_iter()
-        .find(|era| self::name(*era) == name)
+        .find(|protocol| self::name(*protocol) == name)
 }

@@ -1,4 +1,4 @@
-//! Waiting for the servers that somebody is about to use.
+//! ServerSelection for the servers that somebody is about to use.
 
 use futures_util::future::join_all;
 use pirn_tool::mcp_namespace;
@@ -26,7 +26,7 @@ const NAMESPACE_CHARS_MAX: usize = 50;
 
 /// Which servers to wait for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Waiting<'a> {
+pub enum ServerSelection<'a> {
     /// All of them.
     All,
     /// All but those whose tools and resources nobody sees.
@@ -40,7 +40,7 @@ pub enum Waiting<'a> {
 
 /// How waiting ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Waited {
+pub enum WaitOutcome {
     /// Each server is connected, failed, waits for a sign-in, is switched off, or took longer than it may to start.
     Settled,
     /// The caller cancelled.
@@ -50,22 +50,26 @@ pub enum Waited {
 impl McpManager {
     /// Waits until the tools of some servers are known, or it is clear that they will not be. Connects those that were not
     /// connected yet. No server is waited for longer than its start limit.
-    pub async fn wait_for(&self, waiting: Waiting<'_>, cancel: &CancellationToken) -> Waited {
+    pub async fn wait_for(
+        &self,
+        waiting: ServerSelection<'_>,
+        cancel: &CancellationToken,
+    ) -> WaitOutcome {
         let contacts: Vec<Contact> = self
-            .roster()
+            .server_set()
             .handles()
             .filter(|handle| waiting.is_for(&handle.entry()))
             .map(|handle| handle.contact.clone())
             .collect();
         tokio::select! {
             biased;
-            () = cancel.cancelled() => Waited::Cancelled,
-            _ = join_all(contacts.iter().map(Contact::settle)) => Waited::Settled,
+            () = cancel.cancelled() => WaitOutcome::Cancelled,
+            _ = join_all(contacts.iter().map(Contact::settle)) => WaitOutcome::Settled,
         }
     }
 }
 
-impl Waiting<'_> {
+impl ServerSelection<'_> {
     /// Whether a server of this name is one of them.
     pub fn includes(&self, server: &str) -> bool {
         match self {

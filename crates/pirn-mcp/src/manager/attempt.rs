@@ -8,10 +8,10 @@ use tokio::sync::broadcast;
 use tokio::time::Instant;
 
 use super::backoff::is_transient;
-use super::eras::{EraKey, Eras};
-use super::link::{Dial, DialRequest, LineSink, Link};
+use super::link::{ConnectRequest, Connector, LineSink, Link};
+use super::protocol_cache::{ProtocolCache, ProtocolCacheKey};
 use crate::config::{ServerEntry, TransportEntry};
-use crate::connection::{Changed, Era};
+use crate::connection::{Changed, Protocol};
 use crate::error::{Error, ErrorKind};
 
 /// Pauses before an HTTP server is asked again: a server that restarts is back within them.
@@ -20,7 +20,7 @@ const HTTP_PAUSES: [Duration; 2] = [Duration::from_millis(250), Duration::from_s
 const LIMIT_SLACK: Duration = Duration::from_millis(250);
 
 /// A server that was reached, with its tools.
-pub(super) struct Opened {
+pub(super) struct OpenServer {
     pub(super) link: Arc<dyn Link>,
     pub(super) changes: broadcast::Receiver<Changed>,
     /// The list, or why a server that works otherwise has none.
@@ -29,16 +29,16 @@ pub(super) struct Opened {
 
 /// What is needed to reach a server.
 #[derive(Clone)]
-pub(super) struct Dialing {
-    pub(super) dial: Arc<dyn Dial>,
-    pub(super) eras: Eras,
+pub(super) struct ConnectAttempt {
+    pub(super) connector: Arc<dyn Connector>,
+    pub(super) protocols: ProtocolCache,
     pub(super) entry: Arc<ServerEntry>,
     pub(super) standard_error: LineSink,
 }
 
-impl Dialing {
+impl ConnectAttempt {
     /// Reaches the server within its start limit and lists its tools.
-    pub(super) async fn open(self) -> Result<Opened, Error> {
+    pub(super) async fn open(self) -> Result<OpenServer, Error> {
         let limit = self.entry.timeouts.start;
         let link = tokio::time::timeout(limit + LIMIT_SLACK, self.reach())
             .await
@@ -49,7 +49,7 @@ impl Dialing {
             .unwrap_or_else(|_| Err(list_timeout(&self.entry)));
         match tools {
             Err(error) if ends_connection(error.kind()) => Err(error),
-            tools => Ok(Opened {
+            tools => Ok(OpenServer {
                 link,
                 changes,
                 tools,
@@ -63,53 +63,53 @@ impl Dialing {
             TransportEntry::Http(_) => &HTTP_PAUSES,
         };
         for pause in pauses {
-            match self.try_eras().await {
+            match self.try_protocols().await {
                 Err(error) if is_transient(error.kind()) => {
                     tokio::time::sleep_until(Instant::now() + *pause).await;
                 }
                 outcome => return outcome,
             }
         }
-        self.try_eras().await
+        self.try_protocols().await
     }
 
     /// Connects as the server was spoken to last time, else finds out.
-    async fn try_eras(&self) -> Result<Arc<dyn Link>, Error> {
-        let key = EraKey::new(&self.entry);
-        let known = self.eras.get(&key).await;
+    async fn try_protocols(&self) -> Result<Arc<dyn Link>, Error> {
+        let key = ProtocolCacheKey::new(&self.entry);
+        let known = self.protocols.get(&key).await;
         let mut asked = known;
         let mut outcome = self.dial(known).await;
-        if known.is_some() && may_be_the_era(&outcome) {
-            self.eras.set(&key, None).await;
+        if known.is_some() && may_be_the_protocol(&outcome) {
+            self.protocols.set(&key, None).await;
             if is(&outcome, &ErrorKind::Timeout) {
                 return outcome;
             }
             asked = None;
             outcome = self.dial(None).await;
         }
-        // Some servers of the old era die when they are asked about the new one.
+        // Some servers of the older protocol die when they are asked about the new one.
         let may_have_died_of_the_question =
             matches!(self.entry.transport, TransportEntry::Stdio(_))
                 && asked.is_none()
-                && known != Some(Era::Legacy)
+                && known != Some(Protocol::Legacy)
                 && is(&outcome, &ErrorKind::Closed);
         if may_have_died_of_the_question {
             // The first failure is told when the second attempt fails too.
-            outcome = self.dial(Some(Era::Legacy)).await.or(outcome);
+            outcome = self.dial(Some(Protocol::Legacy)).await.or(outcome);
         }
         if let Ok(link) = &outcome {
-            self.eras.set(&key, Some(link.era())).await;
+            self.protocols.set(&key, Some(link.protocol())).await;
         }
         outcome
     }
 
-    async fn dial(&self, era: Option<Era>) -> Result<Arc<dyn Link>, Error> {
-        let request = DialRequest {
+    async fn dial(&self, protocol: Option<Protocol>) -> Result<Arc<dyn Link>, Error> {
+        let request = ConnectRequest {
             entry: Arc::clone(&self.entry),
-            era,
+            protocol,
             standard_error: Arc::clone(&self.standard_error),
         };
-        self.dial.dial(request).await
+        self.connector.connect(request).await
     }
 }
 
@@ -118,7 +118,7 @@ fn is(outcome: &Result<Arc<dyn Link>, Error>, kind: &ErrorKind) -> bool {
 }
 
 /// Whether a server may have refused because it was spoken to in the wrong way.
-fn may_be_the_era(outcome: &Result<Arc<dyn Link>, Error>) -> bool {
+fn may_be_the_protocol(outcome: &Result<Arc<dyn Link>, Error>) -> bool {
     match outcome {
         Ok(_) => false,
         Err(error) => match error.kind() {
