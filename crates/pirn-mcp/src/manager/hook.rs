@@ -15,7 +15,7 @@ use super::{Inner, McpManager};
 const SEARCH_TOOLS: [&str; 2] = ["tool_search", "search_tools"];
 
 /// A hook for the pipeline: before a script runs it waits for the servers that the script names, before a search or a
-/// resource tool for all that can be seen, before an MCP tool for its own server. ActorChannels with the call that it belongs to. Does not keep the
+/// resource tool for all that can be seen, before an MCP tool for its own server. Ends with the call that it belongs to. Does not keep the
 /// servers alive.
 #[derive(Clone)]
 pub struct WaitHook {

@@ -45,7 +45,7 @@ pub(super) trait Link: Send + Sync + 'static {
     fn is_closed(&self) -> bool;
     /// What was odd about the server's messages since the last look, for people.
     fn take_warnings(&self) -> Vec<String>;
-    /// ActorChannels the connection and waits for that; requests that are open fail.
+    /// Ends the connection and waits for that; requests that are open fail.
     fn close(&self) -> BoxFuture<'_, ()>;
 
     fn list_tools(&self) -> BoxFuture<'_, Result<Vec<Value>, Error>>;

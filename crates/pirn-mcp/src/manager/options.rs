@@ -75,7 +75,7 @@ pub enum Tracing {
 /// How one request is made.
 #[derive(Clone, Default)]
 pub struct CallOptions {
-    /// ActorChannels the request and tells the server so.
+    /// Ends the request and tells the server so.
     pub cancel: CancellationToken,
     /// Receives progress, as text for people.
     pub progress: Option<Arc<dyn Fn(String) + Send + Sync>>,

@@ -1,4 +1,4 @@
-//! ServerSelection for the servers that somebody is about to use.
+//! Waiting for the servers that somebody is about to use.
 
 use futures_util::future::join_all;
 use pirn_tool::mcp_namespace;

@@ -124,7 +124,7 @@ impl Live {
         }
     }
 
-    /// ActorChannels the connection and waits for that.
+    /// Ends the connection and waits for that.
     pub(super) async fn close(self) {
         let link = Arc::clone(&self.link);
         // What still waits on the connection would keep it open.
