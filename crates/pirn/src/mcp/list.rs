@@ -1,7 +1,8 @@
 //! `pirn mcp list`: connects to all servers and tells how they are.
 
 use pirn_mcp::{
-    ConfigProblem, McpExposure, Scope, ServerState, ServerStatus, Severity, ToolExposures, ServerSelection,
+    ConfigProblem, McpExposure, Scope, ServerSelection, ServerState, ServerStatus, Severity,
+    ToolExposures,
 };
 use pirn_runtime::is_missing;
 use serde_json::{Map, Value, json};
