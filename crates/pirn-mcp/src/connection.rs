@@ -1,9 +1,12 @@
 //! One live connection to one server.
 
-mod dial;
+mod connect;
 mod handler;
+mod handshake;
 mod input;
 mod lists;
+mod negotiate;
+mod protocol_cache;
 mod request;
 mod subscription;
 
@@ -27,9 +30,11 @@ use crate::wire::{Trace, Wire};
 use handler::HandlerState;
 use request::Cause;
 
-/// Which way of speaking a server understands.
+pub(crate) use protocol_cache::{ProtocolCache, ServerMemory};
+
+/// Which form of the protocol a server speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Protocol {
+pub(crate) enum Protocol {
     /// 2024-11-05 to 2025-11-25: `initialize`.
     Legacy,
     /// 2026-07-28: `server/discover`, no handshake.
@@ -45,8 +50,8 @@ pub(crate) struct ConnectOptions {
     pub(crate) client_name: String,
     /// Its version.
     pub(crate) client_version: String,
-    /// What the server understood last time; `None` asks it.
-    pub(crate) protocol: Option<Protocol>,
+    /// What the server spoke last time.
+    pub(crate) memory: ServerMemory,
     /// Who answers the server's questions.
     pub(crate) elicitor: Option<Arc<dyn Elicitor>>,
     /// Who has the tokens; HTTP only.
@@ -137,26 +142,30 @@ impl Connection {
     /// server's start limit.
     pub(crate) async fn open(options: ConnectOptions) -> Result<Self, Error> {
         let limit = options.server.timeouts.start;
-        let server = options.server.name.clone();
-        match tokio::time::timeout(limit, dial::dial(options)).await {
-            Ok(result) => result,
-            Err(_) => Err(Error::new(
-                ErrorKind::Timeout,
-                server,
-                format!("did not start within {} s", limit.as_secs_f64()),
-            )
-            .with_hint("A slow server needs a higher \"startTimeout\" (in seconds) in mcp.json.")),
+        match tokio::time::timeout(limit, connect::connect(&options)).await {
+            Ok(Ok(connection)) => {
+                options.memory.set(connection.protocol).await;
+                Ok(connection)
+            }
+            Ok(Err(error)) => Err(error),
+            Err(_) => {
+                // It may have been silent because it was spoken to in the wrong way.
+                options.memory.forget().await;
+                Err(Error::new(
+                    ErrorKind::Timeout,
+                    &options.server.name,
+                    format!("did not start within {} s", limit.as_secs_f64()),
+                )
+                .with_hint(
+                    "A slow server needs a higher \"startTimeout\" (in seconds) in mcp.json.",
+                ))
+            }
         }
     }
 
     /// What the server said about itself.
     pub(crate) fn facts(&self) -> &ServerFacts {
         &self.facts
-    }
-
-    /// What it understood, to be kept for the next connection.
-    pub(crate) fn protocol(&self) -> Protocol {
-        self.protocol
     }
 
     /// Changes the server told of. A receiver that lags behind missed some.

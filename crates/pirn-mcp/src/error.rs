@@ -126,3 +126,25 @@ impl std::error::Error for Error {
             .map(|source| source as &(dyn std::error::Error + 'static))
     }
 }
+
+/// Whether a failure lies in the network or a busy server, so that the same request may succeed a moment later.
+pub(crate) fn is_transient(kind: &ErrorKind) -> bool {
+    match kind {
+        ErrorKind::Start | ErrorKind::Closed => true,
+        ErrorKind::Http { status } => is_transient_status(*status),
+        ErrorKind::Timeout
+        | ErrorKind::Protocol
+        | ErrorKind::Server { .. }
+        | ErrorKind::Config
+        | ErrorKind::UnknownServer
+        | ErrorKind::Disabled
+        | ErrorKind::NeedsAuthorization
+        | ErrorKind::Authorization
+        | ErrorKind::Cancelled => false,
+    }
+}
+
+/// 408, 429 and the server's own failures; 501 says that it will never work.
+pub(crate) fn is_transient_status(status: u16) -> bool {
+    matches!(status, 408 | 429) || ((500..=599).contains(&status) && status != 501)
+}

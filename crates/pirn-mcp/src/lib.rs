@@ -34,7 +34,7 @@ pub use config::{
     Transport, TransportEntry, WhenMissing, config_schema, discover_imports, edit_config, load,
     plan_import,
 };
-pub use connection::{Protocol, ServerFacts};
+pub use connection::ServerFacts;
 pub use elicitation::{ElicitationAnswer, ElicitationKind, ElicitationRequest, Elicitor};
 pub use error::{Error, ErrorKind};
 pub use manager::{

@@ -13,7 +13,6 @@ mod handle;
 mod hook;
 mod link;
 mod options;
-mod protocol_cache;
 mod publisher;
 mod server_set;
 mod standard_error;
@@ -33,7 +32,6 @@ use self::actor::{ActorContext, CLOSE_LIMIT};
 use self::calls::{ManagerResources, ServerCaller};
 use self::connector::ServerConnector;
 use self::link::Connector;
-use self::protocol_cache::ProtocolCache;
 use self::publisher::Publisher;
 use self::server_set::{Outcome, ServerSet};
 use crate::config::ServerEntry;
@@ -86,7 +84,6 @@ impl McpManager {
             ));
             let context = ActorContext {
                 connector,
-                protocols: ProtocolCache::new(options.folders.protocol_cache),
                 publisher: Arc::clone(&publisher),
                 events: events.clone(),
             };

@@ -7,4 +7,4 @@ mod stdio;
 pub(crate) use http::{HttpFailure, HttpParts, LastFailure, http_transport};
 pub use http::{http_client, http_client_without_certificates};
 pub(crate) use sse::SseTransport;
-pub(crate) use stdio::{Ending, Silence, StdioTransport};
+pub(crate) use stdio::{Ending, InputUse, Silence, StdioTransport};

@@ -18,7 +18,6 @@ use self::waiter::Waiter;
 use super::attempt::{ConnectAttempt, OpenServer};
 use super::backoff::{Backoff, may_pass};
 use super::link::{Connector, LineSink};
-use super::protocol_cache::ProtocolCache;
 use super::publisher::{Publication, Publisher};
 use super::status::{Enablement, Listing, Problem, ServerEvent, ServerState, Snapshot};
 use super::uses::{Lease, Uses};
@@ -64,7 +63,6 @@ pub(super) enum Command {
 #[derive(Clone)]
 pub(super) struct ActorContext {
     pub(super) connector: Arc<dyn Connector>,
-    pub(super) protocols: ProtocolCache,
     pub(super) publisher: Arc<Publisher>,
     pub(super) events: broadcast::Sender<ServerEvent>,
 }
@@ -272,7 +270,6 @@ impl Actor {
         self.is_untried = false;
         let attempt = ConnectAttempt {
             connector: Arc::clone(&self.context.connector),
-            protocols: self.context.protocols.clone(),
             entry: Arc::clone(&self.current.entry),
             standard_error: Arc::clone(&self.channels.standard_error),
         };
@@ -292,10 +289,8 @@ impl Actor {
         let live = Live::new(Arc::clone(&opened.link), opened.changes);
         self.warn(live.take_warnings());
         let facts = Arc::new(opened.link.facts());
-        let protocol = opened.link.protocol();
         self.change_quietly(|snapshot| {
             snapshot.facts = Some(facts);
-            snapshot.protocol = Some(protocol);
         });
         let problem = match opened.tools {
             Ok(tools) => {

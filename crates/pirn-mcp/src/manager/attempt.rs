@@ -1,4 +1,4 @@
-//! Reaching a server: repetitions over HTTP, the memory of what it speaks, and its first list of tools.
+//! Reaching a server: repetitions over HTTP, and its first list of tools.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,12 +7,10 @@ use serde_json::Value;
 use tokio::sync::broadcast;
 use tokio::time::Instant;
 
-use super::backoff::is_transient;
 use super::link::{ConnectRequest, Connector, LineSink, Link};
-use super::protocol_cache::{ProtocolCache, ProtocolCacheKey};
 use crate::config::{ServerEntry, TransportEntry};
-use crate::connection::{Changed, Protocol};
-use crate::error::{Error, ErrorKind};
+use crate::connection::Changed;
+use crate::error::{Error, ErrorKind, is_transient};
 
 /// Pauses before an HTTP server is asked again: a server that restarts is back within them.
 const HTTP_PAUSES: [Duration; 2] = [Duration::from_millis(250), Duration::from_secs(1)];
@@ -31,7 +29,6 @@ pub(super) struct OpenServer {
 #[derive(Clone)]
 pub(super) struct ConnectAttempt {
     pub(super) connector: Arc<dyn Connector>,
-    pub(super) protocols: ProtocolCache,
     pub(super) entry: Arc<ServerEntry>,
     pub(super) standard_error: LineSink,
 }
@@ -63,78 +60,22 @@ impl ConnectAttempt {
             TransportEntry::Http(_) => &HTTP_PAUSES,
         };
         for pause in pauses {
-            match self.try_protocols().await {
+            match self.connect().await {
                 Err(error) if is_transient(error.kind()) => {
                     tokio::time::sleep_until(Instant::now() + *pause).await;
                 }
                 outcome => return outcome,
             }
         }
-        self.try_protocols().await
+        self.connect().await
     }
 
-    /// Connects as the server was spoken to last time, else finds out.
-    async fn try_protocols(&self) -> Result<Arc<dyn Link>, Error> {
-        let key = ProtocolCacheKey::new(&self.entry);
-        let known = self.protocols.get(&key).await;
-        let mut asked = known;
-        let mut outcome = self.dial(known).await;
-        if known.is_some() && may_be_the_protocol(&outcome) {
-            self.protocols.set(&key, None).await;
-            if is(&outcome, &ErrorKind::Timeout) {
-                return outcome;
-            }
-            asked = None;
-            outcome = self.dial(None).await;
-        }
-        // Some servers of the older protocol die when they are asked about the new one.
-        let may_have_died_of_the_question =
-            matches!(self.entry.transport, TransportEntry::Stdio(_))
-                && asked.is_none()
-                && known != Some(Protocol::Legacy)
-                && is(&outcome, &ErrorKind::Closed);
-        if may_have_died_of_the_question {
-            // The first failure is told when the second attempt fails too.
-            outcome = self.dial(Some(Protocol::Legacy)).await.or(outcome);
-        }
-        if let Ok(link) = &outcome {
-            self.protocols.set(&key, Some(link.protocol())).await;
-        }
-        outcome
-    }
-
-    async fn dial(&self, protocol: Option<Protocol>) -> Result<Arc<dyn Link>, Error> {
+    async fn connect(&self) -> Result<Arc<dyn Link>, Error> {
         let request = ConnectRequest {
             entry: Arc::clone(&self.entry),
-            protocol,
             standard_error: Arc::clone(&self.standard_error),
         };
         self.connector.connect(request).await
-    }
-}
-
-fn is(outcome: &Result<Arc<dyn Link>, Error>, kind: &ErrorKind) -> bool {
-    outcome.as_ref().is_err_and(|error| error.kind() == kind)
-}
-
-/// Whether a server may have refused because it was spoken to in the wrong way.
-fn may_be_the_protocol(outcome: &Result<Arc<dyn Link>, Error>) -> bool {
-    match outcome {
-        Ok(_) => false,
-        Err(error) => match error.kind() {
-            ErrorKind::Closed
-            | ErrorKind::Protocol
-            | ErrorKind::Timeout
-            | ErrorKind::Server { .. } => true,
-            kind @ ErrorKind::Http { .. } => !is_transient(kind),
-            ErrorKind::Start
-            | ErrorKind::Config
-            | ErrorKind::UnknownServer
-            | ErrorKind::Disabled
-            | ErrorKind::NeedsAuthorization
-            | ErrorKind::Authorization
-            | ErrorKind::Cancelled => false,
-        },
     }
 }
 

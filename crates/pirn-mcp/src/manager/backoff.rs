@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::error::ErrorKind;
+use crate::error::{ErrorKind, is_transient_status};
 
 /// The first pause; long enough for a port to become free.
 const PAUSE_FIRST: Duration = Duration::from_secs(1);
@@ -124,26 +124,4 @@ pub(super) fn may_pass(kind: &ErrorKind) -> bool {
         | ErrorKind::Authorization
         | ErrorKind::Cancelled => false,
     }
-}
-
-/// Whether a failure lies in the network or a busy server, so that the same request may succeed a moment later.
-pub(super) fn is_transient(kind: &ErrorKind) -> bool {
-    match kind {
-        ErrorKind::Start | ErrorKind::Closed => true,
-        ErrorKind::Http { status } => is_transient_status(*status),
-        ErrorKind::Timeout
-        | ErrorKind::Protocol
-        | ErrorKind::Server { .. }
-        | ErrorKind::Config
-        | ErrorKind::UnknownServer
-        | ErrorKind::Disabled
-        | ErrorKind::NeedsAuthorization
-        | ErrorKind::Authorization
-        | ErrorKind::Cancelled => false,
-    }
-}
-
-/// 408, 429 and the server's own failures; 501 says that it will never work.
-fn is_transient_status(status: u16) -> bool {
-    matches!(status, 408 | 429) || ((500..=599).contains(&status) && status != 501)
 }

@@ -7,7 +7,6 @@ use pirn_tool::CallContext;
 use serde_json::{Map, Value};
 
 use super::actor::Command;
-use super::backoff::is_transient;
 use super::link::Link;
 use super::options::CallOptions;
 use super::status::{Problem, ServerEvent, ServerState, ServerStatus};
@@ -15,7 +14,7 @@ use super::wait::ServerSelection;
 use super::{Inner, McpManager};
 use crate::config::McpExposure;
 use crate::connection::{Page, RequestOptions};
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, is_transient};
 use crate::tools::{ResourceList, ResourceSource, ToolCaller, progress_sink};
 
 /// Whether a request may be sent again after a failure that may pass.

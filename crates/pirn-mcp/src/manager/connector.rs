@@ -9,7 +9,7 @@ use super::link::{ConnectRequest, ConnectionLink, Connector, Link};
 use super::options::{ManagerOptions, Tracing};
 use crate::authorization::Authorizer;
 use crate::config::{ConfigEnvironment, HttpServer, Transport};
-use crate::connection::{ConnectOptions, Connection};
+use crate::connection::{ConnectOptions, Connection, ProtocolCache};
 use crate::elicitation::Elicitor;
 use crate::error::Error;
 use crate::oauth::{Interaction, OAuth, OAuthServer};
@@ -19,6 +19,7 @@ use crate::wire::Trace;
 #[derive(Clone)]
 pub(super) struct ServerConnector {
     environment: ConfigEnvironment,
+    protocols: ProtocolCache,
     client_name: String,
     client_version: String,
     elicitor: Option<Arc<dyn Elicitor>>,
@@ -32,6 +33,7 @@ impl ServerConnector {
     pub(super) fn new(options: &ManagerOptions) -> Self {
         Self {
             environment: options.environment.clone(),
+            protocols: ProtocolCache::new(options.folders.protocol_cache.clone()),
             client_name: options.client_name.clone(),
             client_version: options.client_version.clone(),
             elicitor: options.elicitor.clone(),
@@ -59,7 +61,7 @@ impl ServerConnector {
             server,
             client_name: self.client_name,
             client_version: self.client_version,
-            protocol: request.protocol,
+            memory: self.protocols.of(&request.entry),
             elicitor: self.elicitor,
             authorizer,
             http: self.http,

@@ -108,7 +108,6 @@ impl Handle {
             has_resources: facts.is_some_and(|facts| facts.has_resources),
             has_prompts: facts.is_some_and(|facts| facts.has_prompts),
             facts: facts.cloned(),
-            protocol: snapshot.protocol,
             exposure: entry.exposure,
             tool_exposures: entry.tool_exposures.clone(),
             enablement,

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::config::ServerEntry;
-use crate::connection::{Changed, Connection, Page, Protocol, RequestOptions, ServerFacts};
+use crate::connection::{Changed, Connection, Page, RequestOptions, ServerFacts};
 use crate::error::{Error, ErrorKind};
 
 /// How long requests get to notice that their connection is being closed.
@@ -24,8 +24,6 @@ pub(super) type LineSink = Arc<dyn Fn(&str) + Send + Sync>;
 #[derive(Clone)]
 pub(super) struct ConnectRequest {
     pub(super) entry: Arc<ServerEntry>,
-    /// What the server understood last time; `None` asks it.
-    pub(super) protocol: Option<Protocol>,
     pub(super) standard_error: LineSink,
 }
 
@@ -38,7 +36,6 @@ pub(super) trait Connector: Send + Sync + 'static {
 /// A server that was reached. Dropping the last handle ends the connection.
 pub(super) trait Link: Send + Sync + 'static {
     fn facts(&self) -> ServerFacts;
-    fn protocol(&self) -> Protocol;
     fn changes(&self) -> broadcast::Receiver<Changed>;
     /// Waits until the connection has ended by itself, and says why.
     fn closed(&self) -> BoxFuture<'_, Error>;
@@ -87,7 +84,6 @@ pub(super) struct ConnectionLink {
     server: String,
     connection: std::sync::Mutex<Option<Arc<Connection>>>,
     facts: ServerFacts,
-    protocol: Protocol,
     changes: broadcast::Receiver<Changed>,
     closing: CancellationToken,
     requests: TaskTracker,
@@ -98,7 +94,6 @@ impl ConnectionLink {
         Self {
             server: server.into(),
             facts: connection.facts().clone(),
-            protocol: connection.protocol(),
             changes: connection.changes(),
             connection: std::sync::Mutex::new(Some(Arc::new(connection))),
             closing: CancellationToken::new(),
@@ -159,10 +154,6 @@ impl ConnectionLink {
 impl Link for ConnectionLink {
     fn facts(&self) -> ServerFacts {
         self.facts.clone()
-    }
-
-    fn protocol(&self) -> Protocol {
-        self.protocol
     }
 
     fn changes(&self) -> broadcast::Receiver<Changed> {

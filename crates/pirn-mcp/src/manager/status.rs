@@ -8,7 +8,7 @@ use crate::config::{
     HttpKind, McpExposure, SandboxEntry, ServerEntry, ServerOrigin, StartMode, ToolExposures,
     TransportEntry,
 };
-use crate::connection::{Protocol, ServerFacts};
+use crate::connection::ServerFacts;
 use crate::error::{Error, ErrorKind};
 use crate::tools::{ServerSummary, exposures_used};
 
@@ -214,8 +214,6 @@ pub struct ServerStatus {
     pub has_prompts: bool,
     /// What it said about itself when it was last connected.
     pub facts: Option<ServerFacts>,
-    /// Which way of speaking it understood then.
-    pub protocol: Option<Protocol>,
     /// Who sees its tools.
     pub exposure: McpExposure,
     /// Exceptions by tool.
@@ -292,7 +290,6 @@ pub(super) struct Snapshot {
     pub(super) problem: Option<Problem>,
     pub(super) tools: Arc<[ToolName]>,
     pub(super) facts: Option<Arc<ServerFacts>>,
-    pub(super) protocol: Option<Protocol>,
     pub(super) retry_at: Option<Instant>,
     /// Whether its tools are known, from this connection or one before.
     pub(super) listing: Listing,
@@ -317,7 +314,6 @@ impl Snapshot {
             problem: None,
             tools: Arc::default(),
             facts: None,
-            protocol: None,
             retry_at: None,
             listing: Listing::Unknown,
         }

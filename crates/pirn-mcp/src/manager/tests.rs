@@ -3,7 +3,7 @@
 mod calls;
 mod configuration;
 mod life;
-mod protocol_cache;
+mod processes;
 mod standard_error;
 mod support;
 mod tools;

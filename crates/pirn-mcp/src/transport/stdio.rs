@@ -1,5 +1,7 @@
 //! A child process that reads and writes one message per line.
 
+mod input;
+
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,8 +19,11 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
+use self::input::InputGauge;
 use crate::config::StdioServer;
 use crate::wire::{Frame, FrameDecoder, Wire};
+
+pub(crate) use self::input::InputUse;
 
 /// Bytes read from the child at a time: the size of a Linux pipe.
 const CHUNK_BYTES: usize = 64 * 1024;
@@ -48,6 +53,7 @@ pub(crate) struct Ending {
     status: watch::Receiver<Option<ExitStatus>>,
     /// Whether the output has ended, with or without the process.
     is_silent: Arc<AtomicBool>,
+    input: InputGauge,
 }
 
 impl Ending {
@@ -57,12 +63,18 @@ impl Ending {
         Self {
             status: watch::channel(Some(status)).1,
             is_silent: Arc::default(),
+            input: InputGauge::default(),
         }
     }
 
     /// How it ended, once it has.
     pub(crate) fn status(&self) -> Option<ExitStatus> {
         *self.status.borrow()
+    }
+
+    /// Whether it read anything of what was written to it.
+    pub(crate) fn input_use(&self) -> InputUse {
+        self.input.input_use()
     }
 
     /// Whether nothing more can come from it.
@@ -147,6 +159,7 @@ impl StdioTransport {
         }
         let mut child = command.spawn()?;
         let stdin = child.take_stdin();
+        let input = InputGauge::of(stdin.as_ref());
         let error_output = child.take_error_output();
         let output = child.take_output();
         let (outgoing, queue) = mpsc::channel(OUTGOING_MESSAGES_MAX);
@@ -162,12 +175,13 @@ impl StdioTransport {
             chunk: vec![0; CHUNK_BYTES],
             ready: VecDeque::new(),
             outgoing: Some(outgoing),
-            writer: tokio::spawn(write_lines(stdin, queue)),
+            writer: tokio::spawn(write_lines(stdin, queue, input.clone())),
             errors: tokio::spawn(read_lines(error_output, standard_error, heard.clone())),
             heard,
             ending: Ending {
                 status: ending,
                 is_silent: Arc::default(),
+                input,
             },
             awake,
             silence,
@@ -320,6 +334,7 @@ impl Transport<RoleClient> for StdioTransport {
     async fn close(&mut self) -> Result<(), Self::Error> {
         // The writer ends, and with it the child's input.
         self.outgoing = None;
+        self.ending.input.release();
         let stopped = tokio::time::timeout(EXIT_AFTER_INPUT, async {
             tokio::join!(self.child.wait_all(), async {
                 // A full pipe would keep it from ending.
@@ -339,6 +354,7 @@ impl Transport<RoleClient> for StdioTransport {
 
 impl Drop for StdioTransport {
     fn drop(&mut self) {
+        self.ending.input.release();
         self.writer.abort();
         self.errors.abort();
         self.watcher.abort();
@@ -402,12 +418,18 @@ async fn write_line(outgoing: Option<mpsc::Sender<Outgoing>>, line: String) -> s
     done.await.map_err(|_| gone())?
 }
 
-async fn write_lines(stdin: Option<ChildStdin>, mut queue: mpsc::Receiver<Outgoing>) {
+async fn write_lines(
+    stdin: Option<ChildStdin>,
+    mut queue: mpsc::Receiver<Outgoing>,
+    input: InputGauge,
+) {
     let Some(mut stdin) = stdin else { return };
     while let Some(Outgoing { line, written }) = queue.recv().await {
         let result = async {
             stdin.write_all(line.as_bytes()).await?;
-            stdin.flush().await
+            stdin.flush().await?;
+            input.wrote(line.len());
+            Ok(())
         }
         .await;
         let is_broken = result.is_err();

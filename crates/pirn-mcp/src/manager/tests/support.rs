@@ -16,7 +16,6 @@ use crate::config::{
     ConfigEnvironment, HttpEntry, McpExposure, Scope, ServerEntry, ServerOrigin, StartMode,
     StdioEntry, Timeouts, ToolExposures, TransportEntry,
 };
-use crate::connection::Protocol;
 use crate::error::{Error, ErrorKind};
 use crate::manager::link::{ConnectRequest, Connector, Link};
 use crate::manager::{
@@ -42,7 +41,6 @@ pub(super) enum Answer {
 pub(super) struct Attempt {
     pub(super) at_ms: u128,
     pub(super) server: String,
-    pub(super) protocol: Option<Protocol>,
 }
 
 /// Reaches scripted servers. Each server's answers are used up one by one; the last one stays.
@@ -57,7 +55,6 @@ impl FakeDial {
         self.attempts.lock().unwrap().push(Attempt {
             at_ms: self.epoch.elapsed().as_millis(),
             server: request.entry.name.clone(),
-            protocol: request.protocol,
         });
         (request.standard_error)(&format!("{} starts", request.entry.name));
         let mut answer = self.next_answer(&request.entry.name);

@@ -10,7 +10,7 @@ use tokio::sync::{broadcast, watch};
 use tokio::time::Instant;
 
 use super::{error, pause};
-use crate::connection::{Changed, Page, Protocol, RequestOptions, ServerFacts};
+use crate::connection::{Changed, Page, RequestOptions, ServerFacts};
 use crate::error::{Error, ErrorKind};
 use crate::manager::link::Link;
 
@@ -22,7 +22,6 @@ pub(in crate::manager::tests) struct FakeServer {
 
 pub(in crate::manager::tests) struct ServerMemory {
     pub(in crate::manager::tests) facts: Mutex<ServerFacts>,
-    pub(in crate::manager::tests) protocol: Protocol,
     pub(in crate::manager::tests) tools: Mutex<Result<Vec<Value>, ErrorKind>>,
     /// Milliseconds at which the tools were listed.
     pub(in crate::manager::tests) lists: Mutex<Vec<u128>>,
@@ -51,7 +50,6 @@ impl FakeServer {
                     has_tools: true,
                     ..ServerFacts::default()
                 }),
-                protocol: Protocol::Legacy,
                 tools: Mutex::new(Ok(Vec::new())),
                 lists: Mutex::default(),
                 changes: broadcast::channel(16).0,
@@ -157,10 +155,6 @@ impl FakeLink {
 impl Link for FakeLink {
     fn facts(&self) -> ServerFacts {
         self.server.state.facts.lock().unwrap().clone()
-    }
-
-    fn protocol(&self) -> Protocol {
-        self.server.state.protocol
     }
 
     fn changes(&self) -> broadcast::Receiver<Changed> {

@@ -8,8 +8,8 @@ use pirn_file::Access;
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
+use super::Protocol;
 use crate::config::{ServerEntry, TransportEntry};
-use crate::connection::Protocol;
 
 /// Servers that are remembered; the oldest go first.
 const SERVERS_MAX: usize = 256;
@@ -20,16 +20,40 @@ const HASH_BYTES: usize = 8;
 
 /// The memory. Cheap to clone; clones share it.
 #[derive(Debug, Clone, Default)]
-pub(super) struct ProtocolCache {
+pub(crate) struct ProtocolCache {
     file: Option<Arc<Mutex<PathBuf>>>,
 }
 
 /// One server in the memory: its name and what it is, without secrets.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct ProtocolCacheKey(String);
+pub(super) struct ProtocolCacheKey(pub(super) String);
+
+/// What is remembered of one server. Cheap to clone.
+#[derive(Debug, Clone)]
+pub(crate) struct ServerMemory {
+    pub(super) cache: ProtocolCache,
+    pub(super) key: ProtocolCacheKey,
+}
+
+impl ServerMemory {
+    /// What it spoke last time.
+    pub(super) async fn get(&self) -> Option<Protocol> {
+        self.cache.get(&self.key).await
+    }
+
+    /// Remembers what it speaks.
+    pub(crate) async fn set(&self, protocol: Protocol) {
+        self.cache.set(&self.key, Some(protocol)).await;
+    }
+
+    /// Forgets it: the next attempt asks.
+    pub(super) async fn forget(&self) {
+        self.cache.set(&self.key, None).await;
+    }
+}
 
 impl ProtocolCacheKey {
-    pub(super) fn new(entry: &ServerEntry) -> Self {
+    fn new(entry: &ServerEntry) -> Self {
         let mut hash = Sha256::new();
         match &entry.transport {
             TransportEntry::Stdio(stdio) => {
@@ -50,21 +74,29 @@ impl ProtocolCacheKey {
 
 impl ProtocolCache {
     /// A memory in `file`, which need not exist; `None` remembers nothing.
-    pub(super) fn new(file: Option<PathBuf>) -> Self {
+    pub(crate) fn new(file: Option<PathBuf>) -> Self {
         Self {
             file: file.map(|file| Arc::new(Mutex::new(file))),
         }
     }
 
+    /// What is remembered of one server.
+    pub(crate) fn of(&self, entry: &ServerEntry) -> ServerMemory {
+        ServerMemory {
+            cache: self.clone(),
+            key: ProtocolCacheKey::new(entry),
+        }
+    }
+
     /// What the server understood last time.
-    pub(super) async fn get(&self, key: &ProtocolCacheKey) -> Option<Protocol> {
+    async fn get(&self, key: &ProtocolCacheKey) -> Option<Protocol> {
         let key = key.clone();
         self.with_file(move |file| parse(read(file).get(&key.0)?.as_str()?))
             .await
     }
 
     /// Remembers what the server understands; `None` forgets it. A file that cannot be written costs a probe, nothing more.
-    pub(super) async fn set(&self, key: &ProtocolCacheKey, protocol: Option<Protocol>) {
+    async fn set(&self, key: &ProtocolCacheKey, protocol: Option<Protocol>) {
         let key = key.clone();
         self.with_file(move |file| {
             // Read again each time, because other sessions write it too.
