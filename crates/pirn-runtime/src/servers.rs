@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use pirn_mcp::{
     Clock, ConfigEnvironment, Elicitor, ManagerFolders, ManagerOptions, McpManager, OAuth,
-    OAuthOptions, RESOURCE_TOOL_NAMES, ServerEntry, ServerState, ServerStatus, SpillFolder,
-    Tracing, TransportEntry, ServerSelection,
+    OAuthOptions, RESOURCE_TOOL_NAMES, ServerEntry, ServerSelection, ServerState, ServerStatus,
+    SpillFolder, Tracing, TransportEntry,
 };
 use pirn_settings::{HostEnv, SandboxSettings};
 use pirn_tool::{Registry, matches_pattern, mcp_namespace};

@@ -89,7 +89,14 @@ fn callable_tools(
         let runtime = builder.build()?;
         if let (Some(servers), Some(configuration)) = (runtime.servers(), configuration) {
             let problems: Vec<_> = configuration.errors().cloned().collect();
-            settle_and_tell(servers, &problems, ServerSelection::Visible, &stopped, display).await;
+            settle_and_tell(
+                servers,
+                &problems,
+                ServerSelection::Visible,
+                &stopped,
+                display,
+            )
+            .await;
         }
         let tools = runtime.registry().callable();
         runtime.shutdown().await;

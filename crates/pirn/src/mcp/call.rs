@@ -4,7 +4,7 @@ use std::io::Read as _;
 use std::sync::Arc;
 use std::time::Duration;
 
-use pirn_mcp::{ServerStatus, ServerSelection};
+use pirn_mcp::{ServerSelection, ServerStatus};
 use pirn_runtime::{ClientOptions, Runtime, Servers, ToolFilter};
 use pirn_tool::{CallRequest, ContentBlock, FailureKind, Origin, RulePolicy, ToolResult, Update};
 use serde_json::{Map, Value};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use pirn_mcp::{
-    ConfigProblem, Elicitor, ServerOrigin, ServerState, ServerStatus, Tracing, ServerSelection,
+    ConfigProblem, Elicitor, ServerOrigin, ServerSelection, ServerState, ServerStatus, Tracing,
 };
 use pirn_runtime::{BuiltinTools, LOGIN_COMMAND, Runtime, ServerOptions, Servers};
 use tokio_util::sync::CancellationToken;
