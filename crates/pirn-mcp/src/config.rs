@@ -7,7 +7,6 @@ mod confinement;
 mod document;
 mod edit;
 mod entry;
-mod import;
 mod keys;
 mod load;
 mod new_server;
@@ -15,16 +14,14 @@ mod problem;
 mod resolve;
 mod schema;
 
-pub use confinement::SandboxEntry;
-pub(crate) use document::{clash, clash_message, is_server_name};
+pub use confinement::{SandboxEntry, ServerSandbox};
+pub use document::{ParsedConfig, names_clash, parse_config};
+pub(crate) use document::{clash_message, is_server_name};
 pub use edit::{Edit, EditOutcome, Setting, WhenMissing, edit_config};
 pub use entry::{
     ClientRegistration, HttpEntry, HttpKind, HttpServer, McpExposure, OAuthSettings,
     ResolvedServer, Scope, ServerEntry, ServerOrigin, StartMode, StdioEntry, StdioServer, Timeouts,
     ToolExposures, Transport, TransportEntry,
-};
-pub use import::{
-    ImportAction, ImportPlan, ImportProgram, ImportRow, ImportSource, discover_imports, plan_import,
 };
 pub use load::{ConfigFile, LoadedConfig, load};
 pub use new_server::NewServer;

@@ -26,13 +26,12 @@ mod wire;
 
 pub use authorization::{Authorizer, Challenge, Next};
 pub use config::{
-    ALLOWED_VARIABLES, ALLOWED_VARIABLES_WINDOWS, ClientRegistration, CommandRunner, ConfigFile,
-    ConfigProblem, ConfigEnvironment, Edit, EditOutcome, HttpEntry, HttpKind, HttpServer,
-    ImportAction, ImportPlan, ImportProgram, ImportRow, ImportSource, LoadedConfig, McpExposure,
-    NewServer, OAuthSettings, ResolvedServer, SandboxEntry, Scope, ServerEntry, ServerOrigin,
-    Setting, Severity, ShellRunner, StartMode, StdioEntry, StdioServer, Timeouts, ToolExposures,
-    Transport, TransportEntry, WhenMissing, config_schema, discover_imports, edit_config, load,
-    plan_import,
+    ALLOWED_VARIABLES, ALLOWED_VARIABLES_WINDOWS, ClientRegistration, CommandRunner,
+    ConfigEnvironment, ConfigFile, ConfigProblem, Edit, EditOutcome, HttpEntry, HttpKind,
+    HttpServer, LoadedConfig, McpExposure, NewServer, OAuthSettings, ParsedConfig, ResolvedServer,
+    SandboxEntry, Scope, ServerEntry, ServerOrigin, Setting,
+    Severity, ShellRunner, StartMode, StdioEntry, StdioServer, Timeouts, ToolExposures, Transport,
+    TransportEntry, WhenMissing, config_schema, edit_config, load, names_clash, parse_config,
 };
 pub use connection::ServerFacts;
 pub use elicitation::{ElicitationAnswer, ElicitationKind, ElicitationRequest, Elicitor};

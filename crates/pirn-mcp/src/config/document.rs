@@ -49,6 +49,28 @@ pub(crate) struct Override {
     pub(crate) tool_exposures: Option<ToolExposures>,
 }
 
+/// The text of one file, read by itself.
+#[derive(Debug, Default, PartialEq)]
+pub struct ParsedConfig {
+    /// Its own servers, in the order written; what it changes of others is left out.
+    pub servers: Vec<ServerEntry>,
+    /// Everything that is wrong with it.
+    pub problems: Vec<ConfigProblem>,
+}
+
+/// Reads the text of a file by itself. Nothing is read from `file`, which is for messages.
+pub fn parse_config(scope: Scope, file: &Path, text: &str) -> ParsedConfig {
+    let document = parse_document(scope, file, text);
+    let own = |written| match written {
+        Written::Server(entry) => Some(*entry),
+        Written::Override(_) => None,
+    };
+    ParsedConfig {
+        servers: document.servers.into_iter().filter_map(own).collect(),
+        problems: document.problems,
+    }
+}
+
 impl Written {
     /// The name of the server.
     pub(crate) fn name(&self) -> &str {
@@ -96,17 +118,17 @@ pub(crate) fn parse_document(scope: Scope, file: &Path, text: &str) -> Document 
 
 fn read_server(document: &mut Document, scope: Scope, file: &Path, member: &Member) {
     let mut fields = Fields::new(file, Some(&member.name));
-    let clash = document
+    let clashing = document
         .servers
         .iter()
-        .find(|other| clash(other.name(), &member.name));
+        .find(|other| names_clash(other.name(), &member.name));
     if !is_server_name(&member.name) {
         fields.error(
             member.line,
             "",
             "the name may hold only letters, digits, _ and -",
         );
-    } else if let Some(other) = clash {
+    } else if let Some(other) = clashing {
         fields.error(member.line, "", clash_message(other.name(), &member.name));
     } else if let Some(written) = server::read(&mut fields, scope, member) {
         document.servers.push(written);
@@ -123,7 +145,7 @@ pub(crate) fn is_server_name(name: &str) -> bool {
 }
 
 /// Whether two servers would have the same name in scripts.
-pub(crate) fn clash(one: &str, other: &str) -> bool {
+pub fn names_clash(one: &str, other: &str) -> bool {
     let plain = |name: &str| name.replace('-', "_");
     plain(one) == plain(other)
 }

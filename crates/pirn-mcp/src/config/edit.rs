@@ -6,7 +6,7 @@ use std::path::Path;
 use pirn_jsonc::{Change, Node, Text, replace, whole};
 use serde_json::{Map, Value, json};
 
-use super::document::{clash, clash_message, is_server_name};
+use super::document::{clash_message, is_server_name, names_clash};
 use super::load::read;
 use super::new_server::exposure_word;
 use super::{McpExposure, NewServer};
@@ -161,7 +161,7 @@ impl Editor<'_> {
                 } else {
                     EditOutcome::Added
                 };
-                let after = self.put(text, server.entry())?;
+                let after = self.put(text, server.to_json())?;
                 Ok((after, outcome))
             }
             Edit::Remove { name } => {
@@ -321,7 +321,7 @@ fn check_name(servers: Option<&Node>, name: &str) -> Result<(), Error> {
     let members = servers.map_or(&[][..], Node::members);
     let clashing = members
         .iter()
-        .find(|member| member.name != name && clash(&member.name, name));
+        .find(|member| member.name != name && names_clash(&member.name, name));
     match clashing {
         Some(other) => {
             let message = clash_message(&other.name, name);

@@ -109,7 +109,7 @@ impl LoadedConfig {
         let clashing = self
             .servers
             .iter()
-            .find(|old| document::clash(&old.name, &entry.name));
+            .find(|old| document::names_clash(&old.name, &entry.name));
         if let Some(old) = clashing {
             let message = document::clash_message(&old.name, &entry.name);
             self.report(file, entry.origin.line, &entry.name, message);

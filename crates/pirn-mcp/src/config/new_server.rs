@@ -47,7 +47,7 @@ impl NewServer {
 
     /// The entry as it stands in the file: without defaults, in the order of the table of keys. Secrets are in it as they
     /// are written.
-    pub(crate) fn entry(&self) -> Value {
+    pub fn to_json(&self) -> Value {
         let mut entry = Map::new();
         let mut put = |key: &str, value: Value| {
             entry.insert(key.to_owned(), value);

@@ -9,7 +9,7 @@ use tokio::task::JoinHandle;
 use super::actor::{Activity, ActorContext, DesiredState};
 use super::handle::{Contact, Handle};
 use super::status::Enablement;
-use crate::config::{Scope, ServerEntry, ServerOrigin, clash, clash_message, is_server_name};
+use crate::config::{Scope, ServerEntry, ServerOrigin, clash_message, is_server_name, names_clash};
 use crate::error::{Error, ErrorKind};
 
 /// The servers of a session.
@@ -99,7 +99,7 @@ impl ServerSet {
         let clashing = self
             .registered
             .keys()
-            .find(|name| **name != entry.name && clash(name, &entry.name));
+            .find(|name| **name != entry.name && names_clash(name, &entry.name));
         if let Some(name) = clashing {
             return Err(Error::new(
                 ErrorKind::Config,
@@ -183,7 +183,7 @@ impl ServerSet {
     fn overriding(&self, registered: &str) -> Option<&Arc<ServerEntry>> {
         self.configured
             .values()
-            .find(|entry| clash(&entry.name, registered))
+            .find(|entry| names_clash(&entry.name, registered))
     }
 
     /// Makes the running servers those that are wanted: those of files, and the registrations that no file overrides.

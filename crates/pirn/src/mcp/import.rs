@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use pirn_mcp::{
-    ConfigFile, Edit, ImportAction, ImportPlan, ImportProgram, ImportRow, ImportSource,
-    discover_imports, plan_import,
+use pirn_import::{
+    ImportAction, ImportPlan, ImportProgram, ImportRow, ImportSource, discover_imports, plan_import,
 };
+use pirn_mcp::{ConfigFile, Edit};
 
 use super::edit::{Target, apply};
 use super::{ImportArguments, suggest};

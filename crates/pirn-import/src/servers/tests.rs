@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::Value;
 
 use super::*;
-use crate::config::{StdioEntry, StdioServer};
+use pirn_mcp::{StdioEntry, StdioServer};
 
 /// The plan for one file of a program, in the project `/project`.
 fn plan(program: ImportProgram, text: &str) -> ImportPlan {
@@ -27,7 +27,7 @@ fn check(program: ImportProgram, text: &str, expected: &Value, notes: &[&str]) {
     let entries: Map<String, Value> = plan
         .rows
         .iter()
-        .map(|row| (row.name.clone(), row.server.entry()))
+        .map(|row| (row.name.clone(), row.server.to_json()))
         .collect();
     assert_eq!(&Value::Object(entries), expected);
     let all: Vec<String> = plan.rows.into_iter().flat_map(|row| row.notes).collect();
@@ -294,11 +294,8 @@ fn what_cannot_be_converted_is_reported() {
 fn servers_are_compared_with_existing_ones_and_each_other() {
     let existing = |name: &str, command: &str| {
         let text = json!({ "mcpServers": { name: { "command": command } } }).to_string();
-        let document = parse_document(Scope::User, Path::new("F"), &text);
-        match document.servers.into_iter().next() {
-            Some(crate::config::document::Written::Server(entry)) => *entry,
-            other => panic!("{other:?}"),
-        }
+        let document = parse_config(Scope::User, Path::new("F"), &text);
+        document.servers.into_iter().next().unwrap()
     };
     let folder = tempfile::tempdir().unwrap();
     let source = |program: ImportProgram, text: &str| {
@@ -354,7 +351,7 @@ fn summaries_hide_secrets() {
             url: url.to_owned(),
             kind,
             headers: Vec::new(),
-            oauth: crate::config::OAuthSettings::default(),
+            oauth: pirn_mcp::OAuthSettings::default(),
         })
     };
     for (transport, expected) in [
@@ -429,14 +426,14 @@ async fn converted_values_resolve_to_what_they_were() {
     let text = r#"{"mcpServers": {"a": {"command": "c", "args": ["${X}", "$X", "$${X}"],
         "env": {"A": "$X", "B": "!x", "C": "${X}$", "D": "$$", "E": "$!"}}}}"#;
     let row = plan(ImportProgram::ClaudeDesktop, text).rows.remove(0);
-    let text = json!({ "mcpServers": { "a": row.server.entry() } }).to_string();
-    let document = parse_document(Scope::User, Path::new("F"), &text);
-    let Some(crate::config::document::Written::Server(entry)) = document.servers.first() else {
+    let text = json!({ "mcpServers": { "a": row.server.to_json() } }).to_string();
+    let document = parse_config(Scope::User, Path::new("F"), &text);
+    let Some(entry) = document.servers.first() else {
         panic!("{text}");
     };
-    let environment = crate::config::ConfigEnvironment::new(Vec::new(), None, "/".into());
+    let environment = pirn_mcp::ConfigEnvironment::new(Vec::new(), None, "/".into());
     let server = entry.resolve(&environment).await.unwrap();
-    let crate::config::Transport::Stdio(StdioServer {
+    let pirn_mcp::Transport::Stdio(StdioServer {
         arguments,
         environment,
         ..
@@ -468,13 +465,13 @@ proptest! {
             env: vec![("V".to_owned(), values.convert(template::Place::Value, &text))],
             ..StdioEntry::default()
         };
-        let file = json!({ "mcpServers": { "a": NewServer::new(TransportEntry::Stdio(stdio)).entry() } });
-        let document = parse_document(Scope::User, Path::new("F"), &file.to_string());
-        let Some(crate::config::document::Written::Server(entry)) = document.servers.first() else {
+        let file = json!({ "mcpServers": { "a": NewServer::new(TransportEntry::Stdio(stdio)).to_json() } });
+        let document = parse_config(Scope::User, Path::new("F"), &file.to_string());
+        let Some(entry) = document.servers.first() else {
             panic!("{file}");
         };
-        let environment = crate::config::ConfigEnvironment::new(Vec::new(), None, "/".into());
-        let crate::config::Transport::Stdio(server) = runtime.block_on(entry.resolve(&environment)).unwrap().transport else {
+        let environment = pirn_mcp::ConfigEnvironment::new(Vec::new(), None, "/".into());
+        let pirn_mcp::Transport::Stdio(server) = runtime.block_on(entry.resolve(&environment)).unwrap().transport else {
             panic!("{file}");
         };
         prop_assert_eq!(server.arguments[0].to_str(), Some(text.as_str()));

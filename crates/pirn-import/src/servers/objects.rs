@@ -8,11 +8,11 @@ use pirn_jsonc::{Member, Node, Tree};
 
 use super::template::{Dialect, Place, Values};
 use super::{Converted, Found, ImportProgram};
-use crate::config::{
+use pirn_mcp::Secret;
+use pirn_mcp::{
     HttpEntry, HttpKind, McpExposure, NewServer, OAuthSettings, StdioEntry, Timeouts,
     ToolExposures, TransportEntry,
 };
-use crate::secret::Secret;
 
 /// Settings that say nothing about a server that matters here.
 const SILENT: &[&str] = &[

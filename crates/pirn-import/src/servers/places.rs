@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::{ImportProgram, ImportSource};
-use crate::config::Scope;
+use pirn_mcp::Scope;
 
 /// Where a file is looked for.
 enum Root {

@@ -3,13 +3,12 @@
 use std::path::Path;
 
 use super::{Converted, Found};
-use crate::config::document::{Written, parse_document};
-use crate::config::{NewServer, Scope, Severity, TransportEntry};
+use pirn_mcp::{NewServer, Scope, Severity, TransportEntry, parse_config};
 
 /// Converts the servers of a file.
 pub(super) fn convert(file: &Path, text: &str) -> Converted {
     // As a project's file, so that its overrides are understood; they are nothing to take over.
-    let document = parse_document(Scope::Project, file, text);
+    let document = parse_config(Scope::Project, file, text);
     let mut converted = Converted::default();
     for problem in &document.problems {
         if problem.severity == Severity::Error {
@@ -22,10 +21,7 @@ pub(super) fn convert(file: &Path, text: &str) -> Converted {
             converted.failed.push((line, name, message));
         }
     }
-    for written in document.servers {
-        let Written::Server(entry) = written else {
-            continue;
-        };
+    for entry in document.servers {
         let notes = document
             .problems
             .iter()

@@ -4,10 +4,10 @@ use std::path::Path;
 
 use pirn_jsonc::Node;
 
-use super::servers::{converted_map, limit, oauth, texts};
+use super::objects::{converted_map, limit, oauth, texts};
 use super::template::{Dialect, Place, Values};
 use super::{Converted, Found};
-use crate::config::{
+use pirn_mcp::{
     HttpEntry, HttpKind, NewServer, OAuthSettings, StdioEntry, Timeouts, TransportEntry,
 };
 

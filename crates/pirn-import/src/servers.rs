@@ -1,10 +1,10 @@
 //! Taking servers over from the configuration of other programs.
 
 mod codex;
+mod objects;
 mod opencode;
 mod pi;
 mod places;
-mod servers;
 mod summary;
 mod template;
 
@@ -16,9 +16,9 @@ use serde_json::{Map, json};
 
 pub use places::discover_imports;
 
-use super::document::parse_document;
-use super::{
+use pirn_mcp::{
     ConfigProblem, HttpEntry, HttpKind, NewServer, Scope, ServerEntry, Severity, TransportEntry,
+    names_clash, parse_config,
 };
 
 /// Claude Code keeps more than its configuration in its file.
@@ -194,7 +194,7 @@ fn convert(source: &ImportSource, project: &Path) -> Result<Converted, (Option<u
         | ImportProgram::ClaudeDesktop
         | ImportProgram::Cursor
         | ImportProgram::VsCode
-        | ImportProgram::Gemini => Ok(servers::convert(source.program, &parse(&text)?, project)),
+        | ImportProgram::Gemini => Ok(objects::convert(source.program, &parse(&text)?, project)),
     }
 }
 
@@ -247,7 +247,7 @@ impl ImportPlan {
         let existing = existing.iter().map(|entry| (&entry.name, &entry.transport));
         let other = rows
             .chain(existing)
-            .find(|(other, _)| super::document::clash(other, name));
+            .find(|(other, _)| names_clash(other, name));
         match other {
             Some((other, transport))
                 if other == name && is_same(transport, &found.server.transport) =>
@@ -280,10 +280,10 @@ fn is_same(one: &TransportEntry, other: &TransportEntry) -> bool {
 /// Why the parser of `mcp.json` would not take this server.
 fn refused(name: &str, server: &NewServer) -> Option<String> {
     let mut servers = Map::new();
-    servers.insert(name.to_owned(), server.entry());
+    servers.insert(name.to_owned(), server.to_json());
     let text = json!({ "mcpServers": servers }).to_string();
-    let document = parse_document(Scope::User, Path::new(""), &text);
-    let error = document
+    let parsed = parse_config(Scope::User, Path::new(""), &text);
+    let error = parsed
         .problems
         .iter()
         .find(|problem| problem.severity == Severity::Error)?;

@@ -5,10 +5,10 @@ use std::path::Path;
 use pirn_jsonc::{Member, Node, Tree};
 use toml::{Table, Value};
 
-use super::servers::{converted_map, limit, texts, tool_exposures, with_request_limit};
+use super::objects::{converted_map, limit, texts, tool_exposures, with_request_limit};
 use super::template::{Dialect, Place, Values};
 use super::{Converted, Found};
-use crate::config::{
+use pirn_mcp::{
     HttpEntry, HttpKind, NewServer, OAuthSettings, StdioEntry, Timeouts, TransportEntry,
 };
 

@@ -2,7 +2,7 @@
 
 use url::Url;
 
-use crate::config::{HttpKind, TransportEntry};
+use pirn_mcp::{HttpKind, TransportEntry};
 
 /// Longer parts of addresses are taken for keys, as some services have them in the path.
 const SEGMENT_CHARACTERS_MAX: usize = 20;
