@@ -2,6 +2,11 @@
 
 use std::fmt;
 
+use serde_json::Value;
+
+/// Bytes of an error's data in its message: a reason fits, a stack trace is cut.
+const DATA_BYTES_MAX: usize = 2_048;
+
 /// Why something about a server did not work. The message names the server and says what to do.
 #[derive(Debug)]
 pub struct Error {
@@ -10,6 +15,7 @@ pub struct Error {
     message: String,
     hints: Vec<String>,
     is_unsent: bool,
+    data: Option<Value>,
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
 
@@ -58,6 +64,7 @@ impl Error {
             message: message.into(),
             hints: Vec::new(),
             is_unsent: false,
+            data: None,
             source: None,
         }
     }
@@ -66,6 +73,16 @@ impl Error {
     #[must_use]
     pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.hints.push(hint.into());
+        self
+    }
+
+    /// Adds the `data` of the server's error, which often holds the only real reason: in words to the message, and as it is.
+    #[must_use]
+    pub(crate) fn with_data(mut self, data: Option<Value>) -> Self {
+        if let Some(data) = data.filter(|data| !data.is_null()) {
+            self.message = format!("{}: {}", self.message, in_words(&data));
+            self.data = Some(data);
+        }
         self
     }
 
@@ -88,6 +105,11 @@ impl Error {
         self.is_unsent
     }
 
+    /// The `data` of the server's error, as it sent it.
+    pub fn data(&self) -> Option<&Value> {
+        self.data.as_ref()
+    }
+
     /// What kind of failure it is.
     pub fn kind(&self) -> &ErrorKind {
         &self.kind
@@ -106,6 +128,18 @@ impl Error {
     /// What the reader can do about it.
     pub fn hints(&self) -> &[String] {
         &self.hints
+    }
+}
+
+/// A text as it is, anything else as JSON; cut where it is longer than a person reads.
+fn in_words(data: &Value) -> String {
+    let text = match data {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    match text.get(..text.floor_char_boundary(DATA_BYTES_MAX)) {
+        Some(start) if start.len() < text.len() => format!("{start}…"),
+        Some(_) | None => text,
     }
 }
 

@@ -86,6 +86,7 @@ fn refusal(name: &str, data: &ErrorData) -> Error {
         name,
         format!("refused to start: {} (code {code})", data.message),
     )
+    .with_data(data.data.clone())
 }
 
 /// Shakes hands over a transport, and hands the running service to a task that ends with it.

@@ -274,6 +274,7 @@ impl Connection {
                     &self.server,
                     format!("{} (code {code})", data.message),
                 )
+                .with_data(data.data)
             }
             ServiceError::TransportSend(error) => {
                 match (self.cause.sending(&self.server, &error), &self.cause) {

@@ -3,10 +3,10 @@
 use std::sync::{Arc, OnceLock};
 
 use futures_util::future::BoxFuture;
-use pirn_tool::{CallContext, SchemaCheck, ToolHandler, ToolResult};
-use serde_json::{Map, Value};
+use pirn_tool::{CallContext, Origin, SchemaCheck, ToolHandler, ToolResult};
+use serde_json::{Map, Value, json};
 
-use super::result::{ResultOrigin, to_tool_result};
+use super::result::{ResultOrigin, to_nested_result, to_tool_result};
 use super::spill::SpillFolder;
 use crate::error::Error;
 
@@ -81,7 +81,12 @@ impl ToolHandler for McpToolHandler {
                 .call(&server_tool.tool_name, arguments, &context)
                 .await;
             match answer {
-                Ok(result) => server_tool.finish(result).await,
+                Ok(result) => match context.origin {
+                    Origin::Nested => server_tool.nested_result(result),
+                    Origin::Model | Origin::User | Origin::Extension => {
+                        server_tool.finish(result).await
+                    }
+                },
                 Err(error) => error_result(&error),
             }
         })
@@ -89,21 +94,28 @@ impl ToolHandler for McpToolHandler {
 }
 
 impl ServerTool {
-    /// Off the asynchronous threads: results may have many megabytes, and files are written.
+    /// For a script, which gets the result as it is: nothing is decoded, cut or written.
+    fn nested_result(&self, result: Value) -> ToolResult {
+        to_nested_result(&self.origin(), result)
+    }
+
+    fn origin(&self) -> ResultOrigin<'_> {
+        let schema = self.structured_schema.as_ref();
+        ResultOrigin {
+            server: &self.server,
+            tool: &self.tool_name,
+            structured_check: schema.map(|schema| {
+                self.structured_check
+                    .get_or_init(|| SchemaCheck::new(schema))
+            }),
+        }
+    }
+
+    /// For whoever reads it. Off the asynchronous threads: results may have many megabytes, and files are written.
     async fn finish(self: Arc<Self>, result: Value) -> ToolResult {
         let server_tool = Arc::clone(&self);
         let finished = tokio::task::spawn_blocking(move || {
-            let schema = server_tool.structured_schema.as_ref().map(|schema| {
-                server_tool
-                    .structured_check
-                    .get_or_init(|| SchemaCheck::new(schema))
-            });
-            let origin = ResultOrigin {
-                server: &server_tool.server,
-                tool: &server_tool.tool_name,
-                structured_check: schema,
-            };
-            to_tool_result(&origin, result, &server_tool.spill)
+            to_tool_result(&server_tool.origin(), result, &server_tool.spill)
         });
         finished.await.unwrap_or_else(|error| {
             ToolResult::error(format!(
@@ -116,7 +128,11 @@ impl ServerTool {
 
 /// A failure as a tool's result: what happened, then what to do about it, a line each.
 pub(super) fn error_result(error: &Error) -> ToolResult {
-    ToolResult::error(with_hints(error.to_string(), error))
+    let result = ToolResult::error(with_hints(error.to_string(), error));
+    match error.data() {
+        Some(data) => result.with_details(json!({"server": error.server(), "data": data})),
+        None => result,
+    }
 }
 
 /// Adds an error's hints to a text about it.

@@ -5,7 +5,7 @@ mod agreement;
 use pirn_tool::{ContentBlock, SchemaCheck, ToolResult};
 use serde_json::{Map, Value, json};
 
-use super::cut::{FittedContent, fit};
+use super::cut::{FittedContent, TEXT_BYTES_MAX, fit};
 use super::media::Media;
 use super::spill::SpillFolder;
 use super::text::{cut_end, one_line, quoted, size};
@@ -25,6 +25,66 @@ pub(super) struct ResultOrigin<'a> {
     pub(super) tool: &'a str,
     /// The server's output schema, where it has one.
     pub(super) structured_check: Option<&'a SchemaCheck>,
+}
+
+/// Gives a `CallToolResult` to a script as it is, without `_meta`. The content holds only what an error says, for receipts and
+/// for callers that are no scripts.
+pub(super) fn to_nested_result(origin: &ResultOrigin<'_>, result: Value) -> ToolResult {
+    let whole = whole_result(result);
+    let is_error = whole.get("isError").and_then(Value::as_bool) == Some(true);
+    let warnings = schema_warnings(origin, whole.get("structuredContent"), is_error);
+    let mut details = origin.details();
+    if !warnings.is_empty() {
+        details.insert("warnings".into(), warnings.into());
+    }
+    let content = if is_error {
+        vec![ContentBlock::text(cut_end(
+            &error_text(origin, &whole),
+            TEXT_BYTES_MAX,
+        ))]
+    } else {
+        Vec::new()
+    };
+    ToolResult {
+        content,
+        structured: Some(Value::Object(whole)),
+        is_error,
+        details: Some(Value::Object(details)),
+        usage: None,
+    }
+}
+
+/// What an error says in its text blocks.
+fn error_text(origin: &ResultOrigin<'_>, whole: &Map<String, Value>) -> String {
+    let blocks = whole.get("content").and_then(Value::as_array);
+    let texts: Vec<&str> = blocks
+        .into_iter()
+        .flatten()
+        .filter_map(|block| block.get("text").and_then(Value::as_str))
+        .collect();
+    let text = texts.join("\n");
+    if text.trim().is_empty() {
+        origin.failed_silently()
+    } else {
+        text
+    }
+}
+
+impl ResultOrigin<'_> {
+    fn details(&self) -> Map<String, Value> {
+        let mut details = Map::new();
+        details.insert("server".into(), self.server.into());
+        details.insert("tool".into(), self.tool.into());
+        details
+    }
+
+    fn failed_silently(&self) -> String {
+        format!(
+            "The tool {} of the MCP server {} failed without saying why.",
+            quoted(self.tool),
+            quoted(self.server)
+        )
+    }
 }
 
 /// Turns a `CallToolResult` into a result of Pirn. Scripts get all of it without `_meta`, also where it is an error. The model
@@ -50,18 +110,12 @@ pub(super) fn to_tool_result(
         media.text(indented(structured));
     }
     if is_error && has_no_text(&media.content) {
-        media.text(format!(
-            "The tool {} of the MCP server {} failed without saying why.",
-            quoted(origin.tool),
-            quoted(origin.server)
-        ));
+        media.text(origin.failed_silently());
     }
     let Media { content, saved } = media;
     let FittedContent { content, full_text } = fit(content, spill);
 
-    let mut details = Map::new();
-    details.insert("server".into(), origin.server.into());
-    details.insert("tool".into(), origin.tool.into());
+    let mut details = origin.details();
     if let Some(path) = full_text {
         details.insert("full_output_path".into(), path.to_string_lossy().into());
     }

@@ -1,6 +1,6 @@
 use std::sync::Mutex;
 
-use pirn_tool::{CallContext, Tool, ToolSpec};
+use pirn_tool::{CallContext, Origin, Tool, ToolSpec};
 use serde_json::json;
 
 use super::*;
@@ -98,5 +98,88 @@ async fn an_error_says_what_to_do() {
         ToolResult::error(
             "MCP server \"docs\": no answer within 60 s\nRaise `timeout` in mcp.json.\nSee the log."
         )
+    );
+}
+
+/// Calls a tool whose results have 1 MB of text and an image of no known kind, and counts the files written.
+async fn files_written(origin: Origin, calls: usize) -> usize {
+    let folder = tempfile::tempdir().unwrap();
+    let answer = json!({"content": [
+        {"type": "text", "text": "x".repeat(1_000_000)},
+        {"type": "image", "mimeType": "image/bmp", "data": "Qk0="},
+    ]});
+    let caller = Arc::new(Scripted {
+        answer: Ok(answer.clone()),
+        calls: Mutex::default(),
+    });
+    let handler = McpToolHandler::new(
+        "docs".to_owned(),
+        "big".to_owned(),
+        None,
+        caller,
+        SpillFolder::new(folder.path()),
+    );
+    for number in 0..calls {
+        let mut context = CallContext::detached(number.to_string());
+        context.origin = origin;
+        let result = handler.call(json!({}), context).await;
+        assert_eq!(result.structured.as_ref(), Some(&answer));
+        let is_for_a_script = origin == Origin::Nested;
+        assert_eq!(result.content.is_empty(), is_for_a_script);
+    }
+    std::fs::read_dir(folder.path()).unwrap().count()
+}
+
+#[tokio::test]
+async fn only_results_that_somebody_reads_are_written_to_files() {
+    assert_eq!(files_written(Origin::Nested, 20).await, 0);
+    for origin in [Origin::Model, Origin::User, Origin::Extension] {
+        assert_eq!(files_written(origin, 2).await, 4);
+    }
+}
+
+#[tokio::test]
+async fn an_error_inside_a_script_keeps_its_words() {
+    let answer = json!({"isError": true, "content": [{"type": "text", "text": "no such page"}]});
+    let caller = Arc::new(Scripted {
+        answer: Ok(answer.clone()),
+        calls: Mutex::default(),
+    });
+    let handler = McpToolHandler::new(
+        "docs".to_owned(),
+        "page".to_owned(),
+        None,
+        caller,
+        SpillFolder::none(),
+    );
+    let mut context = CallContext::detached("1");
+    context.origin = Origin::Nested;
+    let result = handler.call(json!({}), context).await;
+    assert!(result.is_error);
+    assert_eq!(result.joined_text(), "no such page");
+    assert_eq!(result.structured, Some(answer));
+}
+
+#[tokio::test]
+async fn the_data_of_an_error_is_told() {
+    let (result, _) = called(
+        Err(|| {
+            Error::new(
+                ErrorKind::Server { code: -32_602 },
+                "docs",
+                "Invalid params (code -32602)",
+            )
+            .with_data(Some(json!({"field": "start", "why": "must be before end"})))
+        }),
+        json!({}),
+    )
+    .await;
+    assert_eq!(
+        result.joined_text(),
+        r#"MCP server "docs": Invalid params (code -32602): {"field":"start","why":"must be before end"}"#
+    );
+    assert_eq!(
+        result.details,
+        Some(json!({"server": "docs", "data": {"field": "start", "why": "must be before end"}}))
     );
 }

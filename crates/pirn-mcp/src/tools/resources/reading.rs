@@ -1,6 +1,6 @@
 //! The contents of one resource.
 
-use pirn_tool::{CallContext, ContentBlock, ToolResult};
+use pirn_tool::{CallContext, ContentBlock, Origin, ToolResult};
 use serde_json::{Map, Value, json};
 
 use super::{ResourceSource, known_server};
@@ -34,6 +34,9 @@ pub(super) async fn read(
         Ok(answer) => answer,
         Err(error) => return error_result(&error),
     };
+    if context.origin == Origin::Nested {
+        return ToolResult::default().with_structured(contents_of(&server, &uri, answer));
+    }
     let spill = spill.clone();
     let failure = format!(
         "MCP server {}: {} could not be read",
@@ -46,7 +49,8 @@ pub(super) async fn read(
         .unwrap_or_else(|error| ToolResult::error(format!("{failure}: {error}")))
 }
 
-fn read_result(server: &str, uri: &str, mut answer: Value, spill: &SpillFolder) -> ToolResult {
+/// What a script gets: `{server, uri, contents}`.
+fn contents_of(server: &str, uri: &str, mut answer: Value) -> Value {
     let contents: Vec<Value> = match answer.get_mut("contents").map(Value::take) {
         Some(Value::Array(contents)) => contents
             .into_iter()
@@ -54,8 +58,18 @@ fn read_result(server: &str, uri: &str, mut answer: Value, spill: &SpillFolder) 
             .collect(),
         Some(_) | None => Vec::new(),
     };
+    json!({"server": server, "uri": uri, "contents": contents})
+}
+
+fn read_result(server: &str, uri: &str, answer: Value, spill: &SpillFolder) -> ToolResult {
+    let structured = contents_of(server, uri, answer);
+    let contents = structured
+        .get("contents")
+        .and_then(Value::as_array)
+        .map(Vec::as_slice)
+        .unwrap_or_default();
     let mut media = Media::default();
-    for content in &contents {
+    for content in contents {
         if contents.len() > 1 {
             let label = content.get("uri").and_then(Value::as_str).unwrap_or(uri);
             media.text(format!("{}:", one_line(label)));
@@ -78,7 +92,7 @@ fn read_result(server: &str, uri: &str, mut answer: Value, spill: &SpillFolder) 
     let content: Vec<ContentBlock> = fitted.content;
     ToolResult {
         content,
-        structured: Some(json!({"server": server, "uri": uri, "contents": contents})),
+        structured: Some(structured),
         is_error: false,
         details: (!details.is_empty()).then_some(Value::Object(details)),
         usage: None,
