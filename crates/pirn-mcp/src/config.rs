@@ -14,7 +14,7 @@ mod problem;
 mod resolve;
 mod schema;
 
-pub use confinement::{SandboxEntry, ServerSandbox};
+pub use confinement::SandboxEntry;
 pub use document::{ParsedConfig, names_clash, parse_config};
 pub(crate) use document::{clash_message, is_server_name};
 pub use edit::{Edit, EditOutcome, Setting, WhenMissing, edit_config};

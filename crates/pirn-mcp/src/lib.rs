@@ -29,21 +29,21 @@ pub use config::{
     ALLOWED_VARIABLES, ALLOWED_VARIABLES_WINDOWS, ClientRegistration, CommandRunner,
     ConfigEnvironment, ConfigFile, ConfigProblem, Edit, EditOutcome, HttpEntry, HttpKind,
     HttpServer, LoadedConfig, McpExposure, NewServer, OAuthSettings, ParsedConfig, ResolvedServer,
-    SandboxEntry, Scope, ServerEntry, ServerOrigin, Setting,
-    Severity, ShellRunner, StartMode, StdioEntry, StdioServer, Timeouts, ToolExposures, Transport,
-    TransportEntry, WhenMissing, config_schema, edit_config, load, names_clash, parse_config,
+    SandboxEntry, Scope, ServerEntry, ServerOrigin, Setting, Severity, ShellRunner, StartMode,
+    StdioEntry, StdioServer, Timeouts, ToolExposures, Transport, TransportEntry, WhenMissing,
+    config_schema, edit_config, load, names_clash, parse_config,
 };
 pub use connection::ServerFacts;
 pub use elicitation::{ElicitationAnswer, ElicitationKind, ElicitationRequest, Elicitor};
 pub use error::{Error, ErrorKind};
 pub use manager::{
     CallOptions, Enablement, ManagerFolders, ManagerOptions, McpManager, Problem, Registration,
-    ServerEvent, ServerState, ServerStatus, ToolName, Tracing, TransportKind, TransportSummary,
-    WaitHook, WaitOutcome, ServerSelection,
+    ServerEvent, ServerSelection, ServerState, ServerStatus, ToolName, Tracing, TransportKind,
+    TransportSummary, WaitHook, WaitOutcome,
 };
 pub use oauth::{
     Clock, CredentialStatus, Interaction, OAuth, OAuthAuthorizer, OAuthOptions, OAuthServer,
-    Revocation, SignInOptions, SignInStart, SignInWay, SignInResult, SignOutResult,
+    Revocation, SignInOptions, SignInResult, SignInStart, SignInWay, SignOutResult,
 };
 pub use secret::Secret;
 pub use tools::{RESOURCE_TOOL_NAMES, SectionTools, ServerSummary, SpillFolder, servers_section};

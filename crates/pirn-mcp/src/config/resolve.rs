@@ -82,10 +82,7 @@ impl ServerEntry {
     /// after the other, each at most 10 s. Fails with [`ErrorKind::Config`] on variables that are neither set nor have a
     /// default, all of them named, on commands that fail, and on what is no address or header after filling in. Not cached:
     /// a later call sees changed commands' output.
-    pub async fn resolve(
-        &self,
-        environment: &ConfigEnvironment,
-    ) -> Result<ResolvedServer, Error> {
+    pub async fn resolve(&self, environment: &ConfigEnvironment) -> Result<ResolvedServer, Error> {
         let mut resolver = Resolver {
             entry: self,
             environment,
