@@ -15,7 +15,7 @@ pub struct Error {
     message: String,
     hints: Vec<String>,
     is_unsent: bool,
-    data: Option<Value>,
+    data: Option<Box<Value>>,
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
 
@@ -81,7 +81,7 @@ impl Error {
     pub(crate) fn with_data(mut self, data: Option<Value>) -> Self {
         if let Some(data) = data.filter(|data| !data.is_null()) {
             self.message = format!("{}: {}", self.message, in_words(&data));
-            self.data = Some(data);
+            self.data = Some(Box::new(data));
         }
         self
     }
@@ -107,7 +107,7 @@ impl Error {
 
     /// The `data` of the server's error, as it sent it.
     pub fn data(&self) -> Option<&Value> {
-        self.data.as_ref()
+        self.data.as_deref()
     }
 
     /// What kind of failure it is.

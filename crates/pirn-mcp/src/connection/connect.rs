@@ -18,8 +18,8 @@ use crate::wire::Wire;
 /// Connects without a time limit of its own.
 pub(super) async fn connect(options: &ConnectOptions) -> Result<Connection, Error> {
     match &options.server.transport {
-        Transport::Stdio(server) => connect_process(options, server).await,
-        Transport::Http(server) => connect_url(options, server).await,
+        Transport::Stdio(server) => Box::pin(connect_process(options, server)).await,
+        Transport::Http(server) => Box::pin(connect_url(options, server)).await,
     }
 }
 

@@ -57,19 +57,20 @@ impl Refusal {
     /// The way of speaking to try next.
     fn alternative(&self, greeting: Greeting) -> Option<Protocol> {
         let kind = self.error.kind();
-        match (greeting, self.cause) {
-            (_, RefusalCause::Elsewhere) | (Greeting::Probe, RefusalCause::BothWays) => None,
-            (Greeting::Probe, _) if is_settled(kind) => None,
-            (Greeting::Probe, RefusalCause::NewerProtocol) => Some(Protocol::Modern),
-            // Some servers end because of a request they do not know, or speak of older versions only.
-            (Greeting::Probe, RefusalCause::OneWay) => Some(Protocol::Legacy),
-            (Greeting::In(_), _) if !may_be_the_protocol(kind) => None,
-            // It had all the time it may have.
-            (Greeting::In(_), _) if *kind == ErrorKind::Timeout => None,
+        match greeting {
+            Greeting::Probe if is_settled(kind) => None,
+            Greeting::Probe => match self.cause {
+                RefusalCause::Elsewhere | RefusalCause::BothWays => None,
+                RefusalCause::NewerProtocol => Some(Protocol::Modern),
+                // Some servers end because of a request they do not know, or speak of older versions only.
+                RefusalCause::OneWay => Some(Protocol::Legacy),
+            },
+            // After a time-out it had all the time it may have.
+            Greeting::In(_) if !self.casts_doubt() || *kind == ErrorKind::Timeout => None,
             // No server ends because of `initialize`.
-            (Greeting::In(Protocol::Legacy), _) if *kind == ErrorKind::Closed => None,
-            (Greeting::In(Protocol::Legacy), _) => Some(Protocol::Modern),
-            (Greeting::In(Protocol::Modern), _) => Some(Protocol::Legacy),
+            Greeting::In(Protocol::Legacy) if *kind == ErrorKind::Closed => None,
+            Greeting::In(Protocol::Legacy) => Some(Protocol::Modern),
+            Greeting::In(Protocol::Modern) => Some(Protocol::Legacy),
         }
     }
 
