@@ -6,6 +6,7 @@ mod handshake;
 mod input;
 mod lists;
 mod negotiate;
+mod open_calls;
 mod protocol_cache;
 mod request;
 mod subscription;
@@ -14,6 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pirn_sandbox::SandboxReport;
+use pirn_tool::WaitClock;
 use rmcp::RoleClient;
 use rmcp::model::{CallToolRequest, CallToolRequestParams, ClientRequest};
 use rmcp::service::{Peer, RunningServiceCancellationToken};
@@ -108,6 +110,10 @@ pub(crate) struct RequestOptions {
     pub(crate) progress: Option<ProgressSink>,
     /// Instead of the server's own limit.
     pub(crate) timeout: Option<Duration>,
+    /// Measures the limits: it stands still while the server asks the user.
+    pub(crate) clock: WaitClock,
+    /// The call that the request is part of.
+    pub(crate) call_id: Option<String>,
 }
 
 /// One page of a list.

@@ -18,8 +18,10 @@ pub trait Elicitor: Send + Sync + 'static {
 /// A server's question.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ElicitationRequest {
-    /// Who asks.
+    /// The server that asks.
     pub server: String,
+    /// The call it asks for; `None` where the protocol does not say and more than one is open, or the request is part of none.
+    pub call_id: Option<String>,
     /// What for, in the server's words.
     pub message: String,
     /// What is wanted.

@@ -6,7 +6,6 @@
 )]
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rmcp::ClientHandler;
@@ -21,7 +20,8 @@ use serde_json::{Map, Value};
 use tokio::sync::{Notify, broadcast};
 use tokio_util::sync::CancellationToken;
 
-use super::{Changed, ConnectOptions, ProgressSink};
+use super::open_calls::{OpenCallGuard, OpenCalls};
+use super::{Changed, ConnectOptions, ProgressSink, RequestOptions};
 use crate::elicitation::{ElicitationAnswer, ElicitationKind, ElicitationRequest, Elicitor};
 use crate::tools::progress_text;
 use crate::wire::Trace;
@@ -40,7 +40,7 @@ pub(super) struct HandlerState {
     trace: Trace,
     pub(super) changes: broadcast::Sender<Changed>,
     progress: Mutex<Watches>,
-    questions: AtomicUsize,
+    calls: Arc<OpenCalls>,
 }
 
 /// Who hears of which request's progress.
@@ -91,15 +91,6 @@ impl Drop for ProgressWatch {
     }
 }
 
-/// Counts a question for as long as it is open.
-struct Question<'a>(&'a HandlerState);
-
-impl Drop for Question<'_> {
-    fn drop(&mut self) {
-        self.0.questions.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
 impl HandlerState {
     pub(super) fn new(options: &ConnectOptions) -> Arc<Self> {
         Arc::new(Self {
@@ -109,7 +100,7 @@ impl HandlerState {
             trace: options.trace.clone(),
             changes: broadcast::channel(CHANGES_MAX).0,
             progress: Mutex::default(),
-            questions: AtomicUsize::new(0),
+            calls: Arc::default(),
         })
     }
 
@@ -140,9 +131,9 @@ impl HandlerState {
         }
     }
 
-    /// Whether a question of the server waits for the user.
-    pub(super) fn asks_user(&self) -> bool {
-        self.questions.load(Ordering::Relaxed) > 0
+    /// Counts a request among those whose limits stand still while the server asks.
+    pub(super) fn open_call(&self, options: &RequestOptions) -> OpenCallGuard {
+        self.calls.open(options)
     }
 
     pub(super) fn has_elicitor(&self) -> bool {
@@ -154,7 +145,8 @@ impl HandlerState {
         let _unheard = self.changes.send(changed);
     }
 
-    /// Asks the user, or says that nobody can be asked.
+    /// Asks the user, or says that nobody can be asked. Meanwhile the limits of every request that is open stand still: which of
+    /// them the server asks for is not known to all forms of the protocol.
     pub(super) async fn elicit(
         &self,
         message: String,
@@ -164,14 +156,15 @@ impl HandlerState {
         let Some(elicitor) = &self.elicitor else {
             return ElicitationAnswer::Cancel;
         };
-        self.questions.fetch_add(1, Ordering::Relaxed);
-        let _open = Question(self);
+        let call_id = self.calls.only_call_id();
+        let _open = self.calls.ask();
         let schema = match &kind {
             ElicitationKind::Form { schema } => Some(schema.clone()),
             ElicitationKind::Url { .. } => None,
         };
         let request = ElicitationRequest {
             server: self.server.clone(),
+            call_id,
             message,
             kind,
         };

@@ -29,6 +29,7 @@ impl Connection {
         request: impl Fn(Input) -> ClientRequest,
     ) -> Result<Value, Error> {
         let mut input = Input::default();
+        let _open = self.handler.open_call(options);
         for _ in 0..ROUNDS_MAX {
             let result = self.run(request(input), options).await?;
             if result.get("resultType").and_then(Value::as_str) != Some("input_required") {

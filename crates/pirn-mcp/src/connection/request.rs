@@ -6,7 +6,6 @@ use rmcp::RoleClient;
 use rmcp::model::{ClientRequest, ServerResult};
 use rmcp::service::{PeerRequestOptions, RequestHandle, ServiceError};
 use serde_json::Value;
-use tokio::time::Instant;
 
 use super::{Connection, RequestOptions};
 use crate::error::{Error, ErrorKind};
@@ -158,6 +157,7 @@ impl Connection {
         let mut open = Open {
             handle: Some(handle),
         };
+        let _open_call = self.handler.open_call(options);
         let waited = self.wait(&mut open, &beat, limit, options).await;
         let result = self.wire.take_result(&id);
         match waited {
@@ -211,10 +211,8 @@ impl Connection {
         let Some(handle) = &mut open.handle else {
             return RequestEnd::Lost;
         };
-        let started = Instant::now();
-        let total = tokio::time::sleep_until(started + self.timeouts.total.max(limit));
-        let idle = tokio::time::sleep_until(started + limit);
-        tokio::pin!(total, idle);
+        let total = options.clock.deadline(self.timeouts.total.max(limit));
+        let mut idle = options.clock.deadline(limit);
         loop {
             tokio::select! {
                 biased;
@@ -225,16 +223,9 @@ impl Connection {
                     };
                 }
                 () = options.cancel.cancelled() => return RequestEnd::Cancelled,
-                () = beat.progressed() => idle.as_mut().reset(Instant::now() + limit),
-                () = &mut total => return RequestEnd::Total,
-                () = &mut idle => {
-                    // A person who thinks is no silence of the server.
-                    if self.handler.asks_user() {
-                        idle.as_mut().reset(Instant::now() + limit);
-                    } else {
-                        return RequestEnd::Idle;
-                    }
-                }
+                () = beat.progressed() => idle = options.clock.deadline(limit),
+                () = total.over() => return RequestEnd::Total,
+                () = idle.over() => return RequestEnd::Idle,
             }
         }
     }
@@ -300,3 +291,6 @@ impl Connection {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -248,6 +248,8 @@ fn options_of(context: &CallContext) -> CallOptions {
         cancel: context.cancel.clone(),
         progress: progress_sink(context),
         timeout: None,
+        clock: context.clock().clone(),
+        call_id: Some(context.call_id.clone()),
     }
 }
 

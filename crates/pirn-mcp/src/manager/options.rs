@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use pirn_tool::Registry;
+use pirn_tool::{Registry, WaitClock};
 use tokio_util::sync::CancellationToken;
 
 use crate::config::ConfigEnvironment;
@@ -81,6 +81,10 @@ pub struct CallOptions {
     pub progress: Option<Arc<dyn Fn(String) + Send + Sync>>,
     /// Instead of the server's own limit.
     pub timeout: Option<Duration>,
+    /// Measures the limits: it stands still while the server asks the user.
+    pub clock: WaitClock,
+    /// The call that the request is part of, where it is part of one.
+    pub call_id: Option<String>,
 }
 
 impl std::fmt::Debug for CallOptions {
@@ -98,6 +102,8 @@ impl From<CallOptions> for RequestOptions {
             cancel: options.cancel,
             progress: options.progress,
             timeout: options.timeout,
+            clock: options.clock,
+            call_id: options.call_id,
         }
     }
 }
