@@ -166,7 +166,7 @@ impl Session {
         let cancel = CancellationToken::new();
         let updates = Arc::new(Mutex::new(Vec::new()));
         let mut request = CallRequest::new("call", self.registry_name(tool), arguments)
-            .origin(Origin::Nested)
+            .origin(Origin::User)
             .cancel(cancel.clone());
         let sink = Arc::clone(&updates);
         request.updates = Some(Arc::new(move |update: Update| {
