@@ -1,6 +1,6 @@
 //! One set of servers for all clients.
 
-use pirn_mcp::{ConfigFile, Scope, Waiting};
+use pirn_mcp::{ConfigFile, Scope, ServerSelection};
 use pirn_runtime::{BuiltinTools, Runtime, ServerOptions};
 use tokio_util::sync::CancellationToken;
 
@@ -53,9 +53,9 @@ async fn two_clients_meet_the_same_process() {
     let servers = runtime.servers().unwrap();
     servers
         .manager()
-        .wait_for(Waiting::All, &CancellationToken::new())
+        .wait_for(ServerSelection::All, &CancellationToken::new())
         .await;
-    assert!(servers.missing(Waiting::All).is_empty());
+    assert!(servers.missing(ServerSelection::All).is_empty());
     let code = "return Promise.all([tools.mcp__one__pid(), tools.mcp__one__pid()])";
     let (one, other) = (anything(&runtime), anything(&runtime));
     let (first, second) = tokio::join!(run(&one, code), run(&other, code));
