@@ -23,6 +23,14 @@
 //! # }
 //! ```
 
+#![cfg_attr(
+    test,
+    allow(
+        clippy::disallowed_methods,
+        reason = "tests prepare and inspect what they test"
+    )
+)]
+
 mod servers;
 
 pub use servers::{
