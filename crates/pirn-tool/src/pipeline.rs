@@ -445,7 +445,8 @@ impl Pipeline {
     }
 }
 
-/// Ends the run that a call without one was, also when the call is dropped.
+/// Forgets the run that a call without one was, also when the call is dropped. What the call left behind, such as a script in
+/// the background, may still ask.
 struct RunEnd {
     queue: ApprovalQueue,
     run: Arc<Run>,
@@ -453,6 +454,6 @@ struct RunEnd {
 
 impl Drop for RunEnd {
     fn drop(&mut self) {
-        self.queue.end_run(&self.run.id);
+        self.queue.forget_run(&self.run.id);
     }
 }

@@ -9,8 +9,10 @@ use serde_json::{Value, json};
 
 use crate::approval::{Subject, value_hash};
 use crate::content::ToolResult;
-use crate::context::CallContext;
+use crate::context::{CallContext, Origin};
 use crate::loadout::LoadoutHook;
+use crate::pipeline::{CallOutcome, CallRequest, Pipeline};
+use crate::registry::Registry;
 
 /// Runs a tool. Implemented by types with state; for a plain async function use [`Tool::from_fn`].
 pub trait ToolHandler: Send + Sync + 'static {
@@ -107,8 +109,19 @@ impl Tool {
         self.loadout_hook.as_ref()
     }
 
-    /// The code behind the tool.
-    pub fn handler(&self) -> &Arc<dyn ToolHandler> {
+    /// Makes one call by itself: a person's, through a pipeline of its own in which nothing has to be asked.
+    pub async fn call_alone(&self, arguments: Value) -> CallOutcome {
+        let registry = Registry::new();
+        registry.register(self.clone());
+        let request = CallRequest::new("1", self.spec.name.as_str(), arguments);
+        Pipeline::builder(registry)
+            .build()
+            .call(request.origin(Origin::User))
+            .await
+    }
+
+    /// The code behind the tool. Only the pipeline runs it.
+    pub(crate) fn handler(&self) -> &Arc<dyn ToolHandler> {
         &self.handler
     }
 }

@@ -11,6 +11,7 @@
     )
 )]
 
+mod approvals;
 mod arguments;
 mod confinement;
 mod consent;
@@ -74,6 +75,7 @@ fn run() -> Result<Exit, Failure> {
         Command::Tools(arguments) => listing::run(&arguments, &invocation),
         Command::Mcp(arguments) => mcp::run(&arguments, &invocation),
         Command::Trust(arguments) => trust::run(&arguments, &invocation),
+        Command::Approvals(arguments) => approvals::run(&arguments, &invocation),
         Command::Doctor(arguments) => doctor::run(&arguments, &invocation),
         Command::Completions(arguments) => completions(&arguments),
     }
