@@ -166,7 +166,7 @@ impl PipelineBuilder {
         self
     }
 
-    /// Finishes the pipeline.
+    /// Makes the pipeline; nothing of it changes afterwards but the registry's tools.
     pub fn build(self) -> Pipeline {
         Pipeline {
             inner: Arc::new(self.inner),
@@ -262,7 +262,7 @@ impl Pipeline {
         }
     }
 
-    /// The tools.
+    /// The tools that calls are looked up in.
     pub fn registry(&self) -> &Registry {
         &self.inner.registry
     }

@@ -206,28 +206,28 @@ impl ToolSpec {
         self
     }
 
-    /// Sets the effects.
+    /// Sets what a call can do to the world.
     #[must_use]
     pub fn effects(mut self, effects: Effects) -> Self {
         self.effects = effects;
         self
     }
 
-    /// Sets the exposure.
+    /// Sets who sees and who may call the tool.
     #[must_use]
     pub fn exposure(mut self, exposure: Exposure) -> Self {
         self.exposure = exposure;
         self
     }
 
-    /// Sets the namespace.
+    /// Sets the group that the tool belongs to.
     #[must_use]
     pub fn namespace(mut self, namespace: Arc<Namespace>) -> Self {
         self.namespace = Some(namespace);
         self
     }
 
-    /// Sets the annotations.
+    /// Sets the hints of the tool's author.
     #[must_use]
     pub fn annotations(mut self, annotations: Annotations) -> Self {
         self.annotations = annotations;
@@ -317,15 +317,15 @@ pub enum Concurrency {
 pub struct Effects(u8);
 
 impl Effects {
-    /// Computes only.
+    /// No effect: the tool only computes.
     pub const NONE: Self = Self(0);
     /// Reads files or other state of the machine.
     pub const READ: Self = Self(1);
     /// Changes files or other state of the machine.
     pub const WRITE: Self = Self(1 << 1);
-    /// Starts processes.
+    /// Starts processes, which can do whatever their confinement lets them.
     pub const PROCESS: Self = Self(1 << 2);
-    /// Reaches the network.
+    /// Reaches other machines over the network.
     pub const NETWORK: Self = Self(1 << 3);
     /// Runs other tools or agents.
     pub const ORCHESTRATION: Self = Self(1 << 4);
@@ -339,7 +339,7 @@ impl Effects {
         (Self::ORCHESTRATION, "orchestration"),
     ];
 
-    /// Both sets together.
+    /// The effects that are in one of the sets or in both.
     #[must_use]
     pub const fn union(self, other: Self) -> Self {
         Self(self.0 | other.0)
