@@ -85,4 +85,4 @@ pub use source::{
 pub use store::{STORE_TOTAL_CHARACTERS_MAX, ScriptStore, StoreCommit, StoreSnapshot};
 // What the functions above take and give, for crates that know the VM only through scripts.
 pub use pirn_vm::{EngineOptions, JsonText, Output, Settlement, VmEngine};
-pub use typescript::{Stripped, SyntaxError, import_advice, strip_types};
+pub use typescript::{Stripped, SyntaxError, ToolNames, import_advice, strip_types, tool_names};

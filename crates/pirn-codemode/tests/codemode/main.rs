@@ -20,6 +20,7 @@ mod exec_tool;
 mod layout;
 mod limits;
 mod models;
+mod names;
 mod parallel;
 mod property;
 mod store;
