@@ -9,11 +9,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use serde::Deserialize;
-use wasmtime::{Caller, Linker, Memory, StoreLimits};
+use wasmtime::{Caller, Linker, Memory};
 
 use crate::event::{
     CallId, CallTarget, End, Event, EventQueue, Failure, Output, StopReason, StoreWrite,
 };
+use crate::room::MemoryLimiter;
 use crate::text::{JsString, JsonText};
 
 /// Timers a guest may have; each costs the host an entry. The prelude stops a script before.
@@ -27,7 +28,7 @@ pub(crate) struct Host {
     pub(crate) memory: Option<Memory>,
     /// The guest's word that stops it softly when it is not zero.
     pub(crate) interrupt_address: u32,
-    pub(crate) memory_limits: StoreLimits,
+    pub(crate) memory_limiter: MemoryLimiter,
     pub(crate) events: EventQueue,
     pub(crate) open_calls: BTreeMap<CallId, (CallTarget, String)>,
     pub(crate) timers: BTreeMap<i32, Instant>,
@@ -48,11 +49,11 @@ pub(crate) struct Host {
 }
 
 impl Host {
-    pub(crate) fn new(memory_limits: StoreLimits, limits: &crate::Limits) -> Self {
+    pub(crate) fn new(memory_limiter: MemoryLimiter, limits: &crate::Limits) -> Self {
         Self {
             memory: None,
             interrupt_address: 0,
-            memory_limits,
+            memory_limiter,
             events: EventQueue::default(),
             open_calls: BTreeMap::new(),
             timers: BTreeMap::new(),

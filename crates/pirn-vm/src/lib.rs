@@ -54,6 +54,7 @@ mod event;
 mod host;
 mod limits;
 mod program;
+mod room;
 mod snapshot;
 mod text;
 mod ticker;
@@ -66,5 +67,6 @@ pub use event::{
 };
 pub use limits::Limits;
 pub use program::{GlobalArguments, GlobalBinding, Program, ToolBinding};
+pub use room::Room;
 pub use text::{JsString, JsonText};
 pub use vm::{InterruptHandle, Settlement, Step, Vm};
