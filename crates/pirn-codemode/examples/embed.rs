@@ -171,7 +171,7 @@ pub(crate) async fn main() -> Result<(), Box<dyn Error>> {
     // [suspend]
     // A script that waits is a value: a few hundred kilobytes that go on here, later, or in another process.
     let bytes = cell.suspend().await?;
-    let cell = Cell::resume(&engine, &bytes, &environment, RunOptions::default())?;
+    let cell = Cell::resume(&engine, &bytes, &environment, RunOptions::default()).await?;
     if let CellStatus::Ended(result) = cell.wait(Duration::from_secs(10)).await?.status {
         println!("resumed to its end: {:?}", result.outcome);
     }

@@ -107,6 +107,7 @@ impl ExecTool {
             limits,
             abort: Abort::on(&context.cancel),
             progress: Some(rows.sink()),
+            caller: String::new(),
         };
         let result = run_script(&self.engine, &script, &environment, options).await;
         let commit = self.store.commit(&snapshot, &result.store_writes);

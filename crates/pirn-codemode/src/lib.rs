@@ -56,14 +56,15 @@ pub use abort::Abort;
 pub use catalog::{
     CatalogMode, CatalogOptions, INLINE_BUDGET_TOKENS_DEFAULT, describe_tool, prepare_loadout,
 };
-pub use cell::{Cell, CellStatus, CellUpdate, SuspendError, WaitError};
+pub use cell::{Cell, CellStatus, CellUpdate, CheckpointError, SuspendError, WaitError};
 pub use declarations::{
     GlobalDeclaration, INPUT_TYPE_CHARS_MAX, ToolDeclaration, render_declarations, schema_to_type,
     tool_sample, tool_signature,
 };
 pub use exec_tool::{EXEC_TOOL_NAME, ExecTool, store_notes};
 pub use host::{
-    CallEnd, Environment, EnvironmentError, HostCall, ScriptHost, global, spread_global,
+    CallEnd, CallStage, Environment, EnvironmentError, HostCall, ResumedCall, ScriptHost, global,
+    spread_global,
 };
 pub use layout::{
     LaidOut, LayoutKind, LayoutOptions, OUTPUT_TOKENS_DEFAULT, OutputFolder, ScriptState, header,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use pirn_tool::{
-    CallContext, CallOutcome, CallStatus, FailureKind, Pipeline, Tool, tool_identifiers,
+    CallContext, CallOutcome, CallStatus, FailureKind, Pipeline, Tool, WaitClock, tool_identifiers,
 };
 use pirn_vm::{CallTarget, JsonText, Settlement, ToolBinding};
 use serde_json::Value;
@@ -104,6 +104,10 @@ impl ScriptHost for PipelineHost {
                 .await;
             script_end(outcome, tool.as_ref())
         })
+    }
+
+    fn clock(&self) -> WaitClock {
+        self.context.clock().clone()
     }
 
     fn call_id(&self, number: u32) -> Option<String> {

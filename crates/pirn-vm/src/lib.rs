@@ -65,6 +65,7 @@ pub use error::{Error, ErrorKind};
 pub use event::{
     CallId, CallTarget, End, Event, EventQueue, Failure, Output, StopReason, StoreWrite,
 };
+pub use host::DeadlineHandle;
 pub use limits::Limits;
 pub use program::{GlobalArguments, GlobalBinding, Program, ToolBinding};
 pub use room::Room;

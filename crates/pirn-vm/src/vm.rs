@@ -13,7 +13,7 @@ use wasmtime::{Instance, Memory, Store, StoreContextMut, Trap, TypedFunc, Update
 use crate::engine::VmEngine;
 use crate::error::{Error, ErrorKind};
 use crate::event::{CallId, CallTarget, End, EventQueue, Failure, StopReason, StoreWrite};
-use crate::host::{Host, Stop};
+use crate::host::{DeadlineHandle, Host, Stop};
 use crate::limits::Limits;
 use crate::program::Program;
 use crate::room::Room;
@@ -218,7 +218,12 @@ impl Vm {
 
     /// Stops the script once this moment has passed; checked while it runs and when it is polled.
     pub fn set_deadline(&mut self, deadline: Option<Instant>) {
-        self.store.data_mut().watch.deadline = deadline;
+        self.store.data().watch.deadline.set(deadline);
+    }
+
+    /// A handle that moves the deadline.
+    pub fn deadline_handle(&self) -> DeadlineHandle {
+        self.store.data().watch.deadline.clone()
     }
 
     /// A handle that stops the script.
