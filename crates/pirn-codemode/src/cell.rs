@@ -5,6 +5,7 @@ mod saved;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
 use pirn_vm::{JsString, Output, VmEngine};
 use tokio::sync::{Notify, mpsc, oneshot};
 use tokio_util::task::AbortOnDropHandle;
@@ -69,7 +70,8 @@ struct Shared {
 struct State {
     output: Vec<Output>,
     notifications: Vec<JsString>,
-    has_yielded: bool,
+    /// How much there was to hand over when the script yielded: output, notifications.
+    yielded_at: Option<(usize, usize)>,
     end: Option<CellEnd>,
     has_waiter: bool,
     is_terminated: bool,
@@ -145,6 +147,26 @@ pub enum CheckpointError {
     Vm(#[from] pirn_vm::Error),
 }
 
+/// Somebody who is given the end of a script before anybody else.
+pub(crate) trait CellOwner: Send + 'static {
+    /// Takes note of the end, and may add to it.
+    fn finish(&mut self, result: ScriptResult) -> BoxFuture<'_, ScriptResult>;
+
+    /// The end can be had now.
+    fn over(&mut self);
+}
+
+/// Nobody.
+struct NoOwner;
+
+impl CellOwner for NoOwner {
+    fn finish(&mut self, result: ScriptResult) -> BoxFuture<'_, ScriptResult> {
+        Box::pin(std::future::ready(result))
+    }
+
+    fn over(&mut self) {}
+}
+
 /// Orders that a script has not come to; it looks at them whenever it waits.
 const ORDERS_MAX: usize = 8;
 
@@ -157,7 +179,18 @@ impl Cell {
         engine: &VmEngine,
         script: &Script,
         environment: &Environment,
+        options: RunOptions,
+    ) -> Self {
+        Self::start_owned(engine, script, environment, options, Box::new(NoOwner))
+    }
+
+    /// Like [`Cell::start`], with somebody who is given the end before anybody else.
+    pub(crate) fn start_owned(
+        engine: &VmEngine,
+        script: &Script,
+        environment: &Environment,
         mut options: RunOptions,
+        owner: Box<dyn CellOwner>,
     ) -> Self {
         let shared = Arc::new(Shared::default());
         options.progress = Some(shared.sink(options.progress.take()));
@@ -166,7 +199,7 @@ impl Cell {
         let abort = options.abort.clone();
         let (engine, script) = (engine.clone(), script.clone());
         let surroundings = environment.clone();
-        Self::spawn(shared, abort, environment.clone(), async move {
+        Self::spawn(shared, abort, environment.clone(), owner, async move {
             prepare(&engine, &script, &surroundings, options)
                 .await
                 .map_err(ScriptResult::not_run)
@@ -186,7 +219,18 @@ impl Cell {
         engine: &VmEngine,
         bytes: &[u8],
         environment: &Environment,
+        options: RunOptions,
+    ) -> Result<Self, pirn_vm::Error> {
+        Self::resume_owned(engine, bytes, environment, options, Box::new(NoOwner)).await
+    }
+
+    /// Like [`Cell::resume`], with somebody who is given the end before anybody else.
+    pub(crate) async fn resume_owned(
+        engine: &VmEngine,
+        bytes: &[u8],
+        environment: &Environment,
         mut options: RunOptions,
+        owner: Box<dyn CellOwner>,
     ) -> Result<Self, pirn_vm::Error> {
         let shared = Arc::new(Shared::default());
         options.abort = options.abort.child();
@@ -204,6 +248,7 @@ impl Cell {
             shared,
             abort,
             environment.clone(),
+            owner,
             async move { Ok(run) },
         ))
     }
@@ -212,6 +257,7 @@ impl Cell {
         shared: Arc<Shared>,
         abort: Abort,
         environment: Environment,
+        mut owner: Box<dyn CellOwner>,
         start: impl Future<Output = Result<Run, ScriptResult>> + Send + 'static,
     ) -> Self {
         let (sender, mut orders) = mpsc::channel(ORDERS_MAX);
@@ -222,15 +268,21 @@ impl Cell {
                 move |run: &Run, calls| saved::bytes(run, calls, state.lock().undelivered());
             let end = match started(start, &mut orders).await {
                 None => CellEnd::NotStarted,
-                Some(Err(result)) => CellEnd::Ended(Box::new(result)),
+                Some(Err(result)) => CellEnd::Ended(Box::new(owner.finish(result).await)),
                 Some(Ok(mut run)) => match run.run(&mut orders, &owner_data).await {
                     Pause::Ended(result) => {
-                        CellEnd::Ended(Box::new(with_hints(*result, &environment)))
+                        let result = with_hints(*result, &environment);
+                        CellEnd::Ended(Box::new(owner.finish(result).await))
                     }
                     Pause::Suspended => CellEnd::Suspended(run.suspend(&owner_data).await),
                 },
             };
+            let is_over = matches!(end, CellEnd::Ended(_));
             ending.0.lock().end = Some(end);
+            drop(ending);
+            if is_over {
+                owner.over();
+            }
         });
         Self {
             shared,
@@ -246,7 +298,7 @@ impl Cell {
     /// When somebody else waits, or the end was delivered before.
     pub async fn wait(&self, yield_after: Duration) -> Result<CellUpdate, WaitError> {
         let waiting = Waiting::begin(&self.shared)?;
-        let ready = self.until(|state| state.end.is_some() || state.has_yielded);
+        let ready = self.until(|state| state.end.is_some() || state.yielded_at.is_some());
         // The time being up is an answer like any other.
         drop(tokio::time::timeout(yield_after, ready).await);
         waiting.update()
@@ -291,11 +343,11 @@ impl Cell {
     ///
     /// # Errors
     /// When the script ended first, had not started, or could not be saved.
-    pub async fn suspend(self) -> Result<Vec<u8>, SuspendError> {
+    pub async fn suspend(&self) -> Result<Vec<u8>, SuspendError> {
         // A script that is over takes no orders.
         drop(self.orders.send(Order::Suspend).await);
         self.until(|state| state.end.is_some()).await;
-        match self.shared.lock().end.take() {
+        match self.shared.lock().end.replace(CellEnd::Delivered) {
             Some(CellEnd::Suspended(bytes)) => Ok(bytes?),
             Some(CellEnd::Ended(result)) => Err(SuspendError::Ended(result)),
             Some(CellEnd::NotStarted) => Err(SuspendError::NotStarted),
@@ -359,7 +411,9 @@ impl Shared {
                 Progress::Output(output) => shared.lock().output.push((*output).clone()),
                 Progress::Notified(message) => shared.lock().notifications.push((*message).clone()),
                 Progress::Yielded => {
-                    shared.lock().has_yielded = true;
+                    let mut state = shared.lock();
+                    state.yielded_at = Some((state.output.len(), state.notifications.len()));
+                    drop(state);
                     shared.changed.notify_waiters();
                 }
                 Progress::Started | Progress::CallStarted(_) | Progress::CallEnded(_) => {}
@@ -377,7 +431,7 @@ impl State {
         Undelivered {
             output: self.output.len(),
             notifications: self.notifications.len(),
-            has_yielded: self.has_yielded,
+            has_yielded: self.yielded_at.is_some(),
         }
     }
 
@@ -385,7 +439,9 @@ impl State {
         let undelivered = &saved.undelivered;
         self.output = saved.last_output(undelivered.output);
         self.notifications = saved.last_notifications(undelivered.notifications);
-        self.has_yielded = undelivered.has_yielded;
+        self.yielded_at = undelivered
+            .has_yielded
+            .then_some((self.output.len(), self.notifications.len()));
     }
 }
 
@@ -421,7 +477,7 @@ impl<'a> Waiting<'a> {
     /// What is new.
     fn update(self) -> Result<CellUpdate, WaitError> {
         let mut state = self.0.lock();
-        state.has_yielded = false;
+        let yielded_at = state.yielded_at.take();
         let status = match state.end.take() {
             None => CellStatus::Running,
             Some(CellEnd::Ended(result)) => {
@@ -442,9 +498,16 @@ impl<'a> Waiting<'a> {
                 return Err(WaitError::Gone);
             }
         };
+        // What came after a yield is for the next time, unless that was the end.
+        let handed_over = match status {
+            CellStatus::Running => yielded_at,
+            CellStatus::Ended(_) | CellStatus::Terminated(_) => None,
+        };
+        let (output, notifications) =
+            handed_over.unwrap_or((state.output.len(), state.notifications.len()));
         Ok(CellUpdate {
-            output: std::mem::take(&mut state.output),
-            notifications: std::mem::take(&mut state.notifications),
+            output: state.output.drain(..output).collect(),
+            notifications: state.notifications.drain(..notifications).collect(),
             status,
         })
     }

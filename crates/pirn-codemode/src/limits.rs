@@ -35,7 +35,8 @@ impl Default for ScriptLimits {
             calls_in_flight_max: 64,
             calls_max: 4_096,
             call_bytes_max: 16 << 20,
-            cancel_grace: Duration::from_secs(5),
+            // Less than a pipeline gives the call that runs the script, which has to tell how they ended.
+            cancel_grace: Duration::from_secs(2),
             suspend_grace: SUSPEND_GRACE,
         }
     }

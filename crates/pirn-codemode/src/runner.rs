@@ -259,6 +259,7 @@ impl Run {
             output: std::mem::take(&mut self.collected.output),
             calls: std::mem::take(&mut self.calls.records),
             notifications: std::mem::take(&mut self.collected.notifications),
+            notes: Vec::new(),
             wall: self.wall(),
             cpu: self.vm.cpu_used(),
         }
