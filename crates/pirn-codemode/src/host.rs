@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use pirn_tool::{CallStatus, WaitClock, to_identifier};
+use pirn_tool::{CallStage, CallStatus, WaitClock, to_identifier};
 use pirn_vm::{CallTarget, GlobalArguments, GlobalBinding, JsonText, Settlement, ToolBinding};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -27,21 +27,6 @@ pub struct HostCall {
     pub stage: watch::Sender<CallStage>,
     /// The question that the call had open when its script was saved, to be met again.
     pub question_id: Option<String>,
-}
-
-/// How far an open call has come.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum CallStage {
-    /// Nothing of it has happened: it waits for room or for its turn.
-    Waiting,
-    /// A person is asked about it, and nothing of it has happened.
-    Asking {
-        /// The question.
-        question_id: String,
-    },
-    /// It may have taken effect.
-    #[default]
-    Begun,
 }
 
 /// What becomes of a call of a script that is resumed.

@@ -70,7 +70,7 @@ pub use declarations::{
 };
 pub use exec_tool::{EXEC_TOOL_NAME, ExecTool, YIELD_AFTER_DEFAULT};
 pub use host::{
-    CallEnd, CallStage, Environment, EnvironmentError, HostCall, ResumedCall, ScriptHost, global,
+    CallEnd, Environment, EnvironmentError, HostCall, ResumedCall, ScriptHost, global,
     spread_global,
 };
 pub use layout::{

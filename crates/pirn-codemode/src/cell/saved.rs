@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use pirn_tool::CallStatus;
+use pirn_tool::{CallStage, CallStatus};
 use pirn_vm::{JsString, JsonText, Output, Settlement};
 use serde::{Deserialize, Serialize};
 
-use crate::host::{CallEnd, CallStage};
+use crate::host::CallEnd;
 use crate::result::CallRecord;
 use crate::runner::{self, Run, SavedCall, SavedRun};
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use pirn_tool::WaitClock;
+use pirn_tool::{CallStage, WaitClock};
 use pirn_vm::{CallTarget, JsonText};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -12,9 +12,7 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use super::{Availability, ModelHost, ModelQuery};
-use crate::host::{
-    CallEnd, CallStage, Environment, HostCall, ResumedCall, ScriptHost, spread_global,
-};
+use crate::host::{CallEnd, Environment, HostCall, ResumedCall, ScriptHost, spread_global};
 
 /// Model calls of one script that run at once; each costs money and most providers limit them harder than tools.
 const CALLS_AT_ONCE_MAX: usize = 4;

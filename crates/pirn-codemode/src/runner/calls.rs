@@ -9,14 +9,14 @@ use std::time::{Duration, Instant};
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt as _, StreamExt as _};
-use pirn_tool::CallStatus;
+use pirn_tool::{CallStage, CallStatus};
 use pirn_vm::{CallId, CallTarget, JsonText, Settlement};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use super::{Collected, Progress, SavedCall, SavedStage};
 use crate::abort::Abort;
-use crate::host::{CallEnd, CallStage, Environment, HostCall, ResumedCall};
+use crate::host::{CallEnd, Environment, HostCall, ResumedCall};
 use crate::limits::ScriptLimits;
 use crate::result::CallRecord;
 

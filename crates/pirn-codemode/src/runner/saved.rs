@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
+use pirn_tool::CallStage;
 use pirn_vm::{JsString, JsonText, Output};
 
-use crate::host::{CallEnd, CallStage};
+use crate::host::CallEnd;
 use crate::result::CallRecord;
 
 /// What is kept of a run besides its VM.

@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use pirn_codemode::{
-    CallEnd, CallStage, Cell, CellUpdate, Environment, HostCall, ResumedCall, RunOptions, Script,
-    ScriptHost, ScriptLimits, ScriptResult, run_script,
+    CallEnd, Cell, CellUpdate, Environment, HostCall, ResumedCall, RunOptions, Script, ScriptHost,
+    ScriptLimits, ScriptResult, run_script,
 };
-use pirn_tool::{CallStatus, WaitClock};
+use pirn_tool::{CallStage, CallStatus, WaitClock};
 use pirn_vm::{JsonText, Output, VmEngine};
 use serde_json::{Value, json};
 use tokio::sync::watch;
