@@ -1,7 +1,7 @@
 //! Running a script to its end, in the task that asks for it.
 
 use pirn_vm::{JsonText, Program, Vm, VmEngine};
-use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
 
 use crate::abort::Abort;
 use crate::host::Environment;
@@ -44,8 +44,6 @@ pub struct RunOptions {
     pub abort: Abort,
     /// Told what happens meanwhile.
     pub progress: Option<ProgressSink>,
-    /// For whom the script runs. Where the engine is full, each caller gets its turn.
-    pub caller: String,
 }
 
 impl std::fmt::Debug for RunOptions {
@@ -87,31 +85,31 @@ pub async fn run_script(
     environment: &Environment,
     options: RunOptions,
 ) -> ScriptResult {
-    let mut run = match prepare(engine, script, environment, options).await {
+    let mut run = match prepare(engine, script, environment, options) {
         Ok(run) => run,
         Err(error) => return ScriptResult::not_run(error),
     };
-    // Nobody gives orders: the sender is gone.
-    let (_, mut orders) = mpsc::channel(1);
-    match run.run(&mut orders, &|_, _| Vec::new()).await {
+    match run.run(&CancellationToken::new()).await {
         Pause::Ended(result) => with_hints(*result, environment),
-        // Nobody asked for it.
+        // Nobody holds the token.
         Pause::Suspended => {
             ScriptResult::not_run(ScriptError::new(ScriptErrorKind::Sandbox, "suspended"))
         }
     }
 }
 
-/// Makes a VM with the script in it, once there is room for one.
-pub(crate) async fn prepare(
+/// Makes a VM with the script in it.
+pub(crate) fn prepare(
     engine: &VmEngine,
     script: &Script,
     environment: &Environment,
     options: RunOptions,
 ) -> Result<Run, ScriptError> {
-    let aborted = || ScriptError::new(ScriptErrorKind::Aborted, options.abort.reason());
     if options.abort.is_aborted() {
-        return Err(aborted());
+        return Err(ScriptError::new(
+            ScriptErrorKind::Aborted,
+            options.abort.reason(),
+        ));
     }
     let (bytes, bytes_max) = (script.code.len(), options.limits.source_bytes_max);
     if bytes > bytes_max {
@@ -124,12 +122,7 @@ pub(crate) async fn prepare(
         strip_types(&script.code).map_err(|error| syntax_error(&error, &script.file_name))?;
     let sandbox =
         |error: pirn_vm::Error| ScriptError::new(ScriptErrorKind::Sandbox, error.to_string());
-    let room = tokio::select! {
-        biased;
-        room = engine.room(&options.caller, options.limits.vm.memory_bytes) => room.map_err(sandbox)?,
-        () = options.abort.aborted() => return Err(aborted()),
-    };
-    let mut vm = Vm::in_room(engine, room, options.limits.vm).map_err(sandbox)?;
+    let mut vm = Vm::new(engine, options.limits.vm).map_err(sandbox)?;
     let program = Program {
         source: source.code,
         file_name: script.file_name.clone(),
@@ -138,7 +131,13 @@ pub(crate) async fn prepare(
         store: script.store.clone(),
     };
     vm.start(&program).map_err(sandbox)?;
-    Ok(Run::new(vm, environment.clone(), options))
+    Ok(Run::new(
+        vm,
+        environment.clone(),
+        options.limits,
+        options.abort,
+        options.progress,
+    ))
 }
 
 fn syntax_error(error: &SyntaxError, file_name: &str) -> ScriptError {
@@ -163,8 +162,7 @@ const IMPORT_REFUSED: &str = "cannot import \"";
 /// Adds what an error of the engine does not say.
 pub(crate) fn with_hints(mut result: ScriptResult, environment: &Environment) -> ScriptResult {
     if let Err(error) = &mut result.outcome {
-        let hint = hint(error, environment);
-        error.hint = error.hint.take().or(hint);
+        error.hint = hint(error, environment);
     }
     result
 }

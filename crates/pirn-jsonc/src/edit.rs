@@ -49,6 +49,22 @@ pub fn set_value(
     keys: &[&str],
     make: impl Fn(Option<&Node>) -> Value,
 ) -> Result<(), SetError> {
+    change_file(path, bytes_max, |text| changed(text, keys, &make)).map(drop)
+}
+
+/// Takes the member that `keys` lead to out of a file; whether it was there. Everything else stays as it is, an object that is
+/// empty afterwards too. Fails like [`set_value`]; a missing file holds nothing.
+pub fn remove_value(path: &Path, bytes_max: u64, keys: &[&str]) -> Result<bool, SetError> {
+    change_file(path, bytes_max, |text| without(text, keys))
+}
+
+/// Replaces the text of a file by what `change` makes of it; whether that is another one. What `change` fails with is the line of
+/// what is in the way.
+fn change_file(
+    path: &Path,
+    bytes_max: u64,
+    change: impl Fn(&str) -> Result<String, (u32, String)>,
+) -> Result<bool, SetError> {
     let fail = |problem: &str, source: io::Error| SetError {
         path: path.to_owned(),
         line: None,
@@ -62,20 +78,20 @@ pub fn set_value(
             Err(error) => return Err(fail("cannot be read", error)),
         };
         let text = before.as_deref().unwrap_or_default();
-        let after = changed(text, keys, &make).map_err(|(line, problem)| SetError {
+        let after = change(text).map_err(|(line, problem)| SetError {
             path: path.to_owned(),
             line: Some(line),
             problem,
             source: None,
         })?;
-        if before.as_ref() == Some(&after) {
-            return Ok(());
+        if before.as_deref().unwrap_or_default() == after {
+            return Ok(false);
         }
         let is_current = || read_bounded(path, bytes_max).ok() == before;
         if replace(path, after.as_bytes(), is_current)
             .map_err(|error| fail("cannot be written", error))?
         {
-            return Ok(());
+            return Ok(true);
         }
     }
     let error = io::Error::other("somebody else keeps changing it");
@@ -139,6 +155,23 @@ fn changed(
             .ok_or_else(|| (1, "cannot be changed: the place is not there".to_owned()))?
     };
     Ok(format!("{mark}{after}"))
+}
+
+/// The text without the member, or the line of what is in the way.
+fn without(text: &str, keys: &[&str]) -> Result<String, (u32, String)> {
+    let body = tree::without_mark(text);
+    let mark = text.strip_suffix(body).unwrap_or_default();
+    let Some((name, place)) = keys.split_last() else {
+        return Ok(text.to_owned());
+    };
+    let parsed = Text::parse(body).map_err(|error| {
+        let problem = format!("cannot be changed: it is not valid JSON: {}", error.message);
+        (error.line, problem)
+    })?;
+    // Where there is no such object, there is no such member.
+    Ok(parsed
+        .changed(place, name, &Change::Remove)
+        .map_or_else(|| text.to_owned(), |after| format!("{mark}{after}")))
 }
 
 fn object(key: &str, value: Value) -> Value {

@@ -1,7 +1,7 @@
 //! JSON with comments and trailing commas, as files that people write by hand have it.
 //!
 //! [`parse`] gives a tree that knows its lines, for messages that name the place. [`Text`] changes one member of a text and
-//! leaves every other byte as it is; [`set_value`] does that to a file. What the values mean is the caller's.
+//! leaves every other byte as it is; [`set_value`] and [`remove_value`] do that to a file. What the values mean is the caller's.
 //!
 //! ```
 //! use pirn_jsonc::{Change, Text, parse};
@@ -28,7 +28,7 @@ mod layout;
 mod splice;
 mod tree;
 
-pub use edit::{SetError, set_value};
+pub use edit::{SetError, remove_value, set_value};
 pub use file::{read_bounded, replace};
 pub use layout::whole;
 pub use splice::{Change, Text};

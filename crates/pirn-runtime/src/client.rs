@@ -148,7 +148,6 @@ impl Client {
             limits: run.limits,
             abort: run.abort,
             progress: run.progress,
-            ..RunOptions::default()
         };
         let running = run_script(engine, &run.script, &environment, options);
         Ok(self

@@ -246,6 +246,22 @@ impl Command {
         }
     }
 
+    /// Starts a program of the user's own that takes over the terminal, like an editor, and waits for its end. It has our
+    /// streams and is in our process group, so that keys reach it.
+    pub fn in_foreground(self) -> Result<std::process::ExitStatus, Error> {
+        let mut command = std::process::Command::new(&self.program);
+        command
+            .args(&self.arguments)
+            .env_clear()
+            .envs(self.environment.iter().map(|(n, v)| (n, v)));
+        if let Some(directory) = &self.directory {
+            command.current_dir(directory);
+        }
+        command
+            .status()
+            .map_err(|source| Error::starting(&self.program, self.directory.as_ref(), source))
+    }
+
     #[cfg(unix)]
     fn spawn_inner(self) -> Result<Child, SpawnError> {
         if self.descriptors.len() > DESCRIPTORS_MAX {

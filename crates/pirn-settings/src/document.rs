@@ -5,13 +5,12 @@ use std::path::{Path, PathBuf};
 
 use pirn_jsonc::{Member, Node, Tree, parse, read_bounded};
 use pirn_sandbox::HostRule;
+use pirn_tool::closest;
 
-use crate::rows::{Form, GROUPS, Kind, ROWS, Row};
-use crate::settings::{FILE_BYTES_MAX, Paths, Problem, Severity};
+use crate::rows::{Form, GROUPS, Kind, ROWS, Row, is_group, row};
+use crate::settings::{FILE_BYTES_MAX, Loaded, Paths, Problem, Severity};
+use crate::source::{Layer, Source};
 use crate::values::{Settings, THE_DEFAULTS};
-
-/// Two slips of the finger; more would take real other words for misspellings.
-const DISTANCE_MAX: usize = 2;
 
 /// What one file gives.
 #[derive(Debug)]
@@ -24,7 +23,7 @@ pub(crate) struct Document {
 /// A setting that a file gives.
 pub(crate) struct Given {
     pub(crate) row: &'static Row,
-    node: Node,
+    pub(crate) node: Node,
 }
 
 impl std::fmt::Debug for Given {
@@ -41,6 +40,15 @@ impl Document {
             given.node.line,
             &format!("{}: {message}", given.row.key),
         )
+    }
+
+    /// Where a setting is given.
+    pub(crate) fn source(&self, layer: Layer, given: &Given) -> Source {
+        Source::File {
+            layer,
+            path: self.path.clone(),
+            line: given.node.line,
+        }
     }
 
     fn problem_at(&self, severity: Severity, line: u32, message: &str) -> Problem {
@@ -87,37 +95,34 @@ impl Document {
             problems.push(self.problem_at(Severity::Error, root.line, message));
             return;
         }
-        for (index, member) in root.members().iter().enumerate() {
-            if self.is_repeated(root.members(), index, &member.name, problems) {
-                continue;
-            }
-            let is_group = GROUPS.iter().any(|(group, _)| *group == member.name);
-            match (&member.node.value, is_group) {
-                (Tree::Object(members), true) => self.take_group(&member.name, members, problems),
-                (Tree::Null, true) => {}
-                (_, true) => {
-                    let message = format!("{} must be an object", member.name);
-                    problems.push(self.problem_at(Severity::Error, member.line, &message));
-                }
-                (_, false) if member.name == "$schema" => {}
-                (_, false) => problems.push(self.unknown(member.line, &member.name)),
-            }
-        }
+        self.take_group("", root.members(), problems);
     }
 
-    fn take_group(&mut self, group: &str, members: &[Member], problems: &mut Vec<Problem>) {
+    /// Takes what is written in a group; `prefix` is its key with a point, or nothing.
+    fn take_group(&mut self, prefix: &str, members: &[Member], problems: &mut Vec<Problem>) {
         for (index, member) in members.iter().enumerate() {
-            let key = format!("{group}.{}", member.name);
+            let key = format!("{prefix}{}", member.name);
             if self.is_repeated(members, index, &key, problems) {
                 continue;
             }
-            match ROWS.iter().find(|row| row.key == key) {
-                Some(_) if member.node.value == Tree::Null => {}
-                Some(row) => self.given.push(Given {
+            // A key with a point in it is written as the name of a group and what is in it.
+            let row = row(&key).filter(|_| !member.name.contains('.'));
+            match (row, &member.node.value) {
+                (Some(_), Tree::Null) => {}
+                (Some(row), _) => self.given.push(Given {
                     row,
                     node: member.node.clone(),
                 }),
-                None => problems.push(self.unknown(member.line, &key)),
+                (None, Tree::Null) if is_group(&key) => {}
+                (None, Tree::Object(below)) if is_group(&key) => {
+                    self.take_group(&format!("{key}."), below, problems);
+                }
+                (None, _) if is_group(&key) => {
+                    let message = format!("{key} must be an object");
+                    problems.push(self.problem_at(Severity::Error, member.line, &message));
+                }
+                (None, _) if key == "$schema" => {}
+                (None, _) => problems.push(self.unknown(member.line, &key)),
             }
         }
     }
@@ -158,52 +163,55 @@ impl Document {
 }
 
 /// The setting or group that was probably meant.
-fn meant_by(key: &str) -> Option<&'static str> {
-    let plain = |text: &str| text.replace(['_', '-'], "").to_lowercase();
-    let written = plain(key);
-    let keys = ROWS.iter().map(|row| row.key);
-    let groups = GROUPS
-        .iter()
-        .map(|(group, _)| *group)
-        .filter(|_| !key.contains('.'));
-    keys.chain(groups)
-        .map(|known| (strsim::damerau_levenshtein(&written, &plain(known)), known))
-        .filter(|(distance, known)| *distance <= DISTANCE_MAX && distance * 2 < known.len())
-        .min_by_key(|(distance, _)| *distance)
-        .map(|(_, known)| known)
-        .or_else(|| {
-            // A name without its group, or in the wrong one.
-            let name = written.rsplit_once('.').map_or(&*written, |(_, name)| name);
-            let mut rows = ROWS.iter().map(|row| row.key);
-            rows.find(|known| {
-                plain(known)
-                    .rsplit_once('.')
-                    .is_some_and(|(_, last)| last == name)
-            })
+pub(crate) fn meant_by(key: &str) -> Option<&'static str> {
+    if let Some(row) = row(key) {
+        return Some(row.key);
+    }
+    let groups = GROUPS.iter().map(|(group, _)| *group);
+    let Some((group, name)) = key.rsplit_once('.') else {
+        let outside = ROWS.iter().map(|row| row.key);
+        let outside = outside.filter(|key| !key.contains('.'));
+        return closest(key, groups.chain(outside)).or_else(|| in_any_group(key));
+    };
+    // In its own group first.
+    closest(group, groups)
+        .and_then(|group| {
+            let names = ROWS.iter().filter_map(|row| name_in(group, row.key));
+            let meant = closest(name, names)?;
+            ROWS.iter()
+                .map(|row| row.key)
+                .find(|key| name_in(group, key) == Some(meant))
         })
+        .or_else(|| in_any_group(name))
+}
+
+fn name_in(group: &str, key: &'static str) -> Option<&'static str> {
+    key.strip_prefix(group)?.strip_prefix('.')
+}
+
+/// A name in the wrong group, or without one.
+fn in_any_group(name: &str) -> Option<&'static str> {
+    let plain = |text: &str| text.replace(['_', '-'], "").to_lowercase();
+    ROWS.iter().map(|row| row.key).find(|key| {
+        key.rsplit_once('.')
+            .is_some_and(|(_, known)| plain(known) == plain(name))
+    })
 }
 
 /// Sets what the file gives.
-pub(crate) fn apply(
-    document: &Document,
-    paths: &Paths<'_>,
-    settings: &mut Settings,
-    problems: &mut Vec<Problem>,
-) {
+pub(crate) fn apply(document: &Document, paths: &Paths<'_>, loaded: &mut Loaded) {
     for given in &document.given {
-        if let Err(message) = set(given, Layer::User, paths, settings) {
-            problems.push(document.problem(Severity::Error, given, &message));
+        match set(given, Layer::User, paths, &mut loaded.settings) {
+            Ok(()) => {
+                let source = document.source(Layer::User, given);
+                loaded.sources.replace(given.row.key, source);
+            }
+            Err(message) => {
+                let problem = document.problem(Severity::Error, given, &message);
+                loaded.problems.push(problem);
+            }
         }
     }
-}
-
-/// Whose file it is: a project's paths start at the project.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Layer {
-    /// The user's.
-    User,
-    /// A project's.
-    Project,
 }
 
 /// Sets one setting, or says what its value must be.
@@ -215,16 +223,15 @@ pub(crate) fn set(
 ) -> Result<(), String> {
     let node = &given.node;
     match &given.row.kind {
-        Kind::Word(words, set) => node
+        Kind::Word(words, set, _) => node
             .text()
             .and_then(|word| set(settings, word))
-            .ok_or_else(|| format!("must be {}", one_of(words))),
-        Kind::Flag(set) => {
-            let flag = node.flag().ok_or("must be true or false, without quotes")?;
-            set(settings, flag);
+            .ok_or_else(|| must_be(words, node.text())),
+        Kind::Flag(flag) => {
+            *flag(settings) = node.flag().ok_or("must be true or false, without quotes")?;
             Ok(())
         }
-        Kind::Whole(least, most, set) => {
+        Kind::Whole(least, most, set, _) => {
             let number = node
                 .number()
                 .and_then(whole)
@@ -233,12 +240,12 @@ pub(crate) fn set(
             set(settings, number);
             Ok(())
         }
-        Kind::Program(set) => {
-            let program = node
+        Kind::Program(program) => {
+            let text = node
                 .text()
                 .filter(|program| !program.trim().is_empty())
                 .ok_or("must be a path or a name, in quotes")?;
-            set(settings, program.to_owned());
+            *program(settings) = Some(text.to_owned());
             Ok(())
         }
         Kind::Texts(form, list) => {
@@ -291,7 +298,7 @@ fn checked(form: Form, text: &str) -> Result<String, String> {
         Form::Word(words) => words
             .contains(&text)
             .then(|| text.to_owned())
-            .ok_or_else(|| format!("\"{text}\" must be {}", one_of(words))),
+            .ok_or_else(|| format!("\"{text}\" {}", must_be(words, Some(text)))),
     }
 }
 
@@ -329,8 +336,15 @@ fn whole(number: f64) -> Option<u64> {
     is_whole.then_some(number as u64)
 }
 
+/// What a value has to be, with the word that was probably meant.
+fn must_be(words: &[&str], given: Option<&str>) -> String {
+    let meant = given.and_then(|given| closest(given, words.iter().copied()));
+    let meant = meant.map_or_else(String::new, |word| format!("; did you mean \"{word}\"?"));
+    format!("must be {}{meant}", one_of(words))
+}
+
 /// Words for a message.
-pub(crate) fn one_of(words: &[&str]) -> String {
+fn one_of(words: &[&str]) -> String {
     let quoted: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
     match quoted.split_last() {
         Some((last, rest)) if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),

@@ -5,8 +5,9 @@
 //! never weaker: what it asks for beyond the user's own settings is left out, and a note says so.
 //!
 //! A project can bring files that start programs or change what a model is told: [`ProjectFileKind`] lists them. They count
-//! only when the user trusts the folder. [`TrustStore`] keeps decisions; [`resolve`] says in which order flags, decisions, the
-//! setting and a question count. Trust decides what is loaded; it keeps nothing from what a script may do.
+//! only when the user trusts the folder. [`TrustStore`] keeps decisions; [`ProjectTrust`] says in which order flags, hooks,
+//! decisions, the setting and a question count; whoever has a user at hand puts the question. Trust decides what is loaded; it
+//! keeps nothing from what a script may do.
 //!
 //! This crate prints nothing, and reads neither the environment nor the user's home folder: [`HostEnv`] is passed in.
 //!
@@ -27,19 +28,26 @@
 )]
 
 mod document;
+mod edit;
 mod host_env;
 mod project;
 mod rows;
 mod settings;
+mod source;
 #[cfg(test)]
 mod tests;
 mod trust;
 mod values;
 
+pub use edit::{ChangeError, SettingKey, SettingValue, UnknownSetting, settings_file};
 pub use host_env::HostEnv;
 pub use settings::{Loaded, Problem, Severity, add_to_list, project_file, user_file};
+pub use source::{Layer, Source, Sources};
 pub use trust::{
-    DefaultTrust, ProjectFile, ProjectFileKind, Reason, StoreError, Trust, TrustAnswer, TrustCase,
-    TrustStore, UserFolders, Verdict, project_folder, resolve,
+    Decision, DefaultTrust, HookAnswer, ProjectFile, ProjectFileKind, ProjectTrust, Reason,
+    StoreError, Trust, TrustAnswer, TrustHook, TrustStore, UserFolders, Verdict, project_folder,
 };
-pub use values::{EvalEngine, EvalSettings, ReadableMode, SandboxSettings, Settings, THE_DEFAULTS};
+pub use values::{
+    CodemodeSettings, EvalEngine, EvalSettings, ReadableMode, SandboxSettings, Settings,
+    THE_DEFAULTS,
+};

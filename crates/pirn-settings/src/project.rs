@@ -2,35 +2,52 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::document::{Document, Given, Layer, set};
+use crate::document::{Document, Given, set};
 use crate::rows::{Kind, ProjectRule};
-use crate::settings::{Paths, Problem, Severity};
+use crate::settings::{Loaded, Paths, Severity};
+use crate::source::Layer;
 use crate::values::Settings;
 
-/// The user's settings made stricter by a project's file. What would make them weaker is left out and noted.
-pub(crate) fn stricter(
-    user: &Settings,
-    document: &Document,
-    paths: &Paths<'_>,
-    problems: &mut Vec<Problem>,
-) -> Settings {
-    let mut settings = user.clone();
+/// Makes the user's settings stricter by a project's file. What would make them weaker is left out and noted.
+pub(crate) fn apply_stricter(document: &Document, paths: &Paths<'_>, loaded: &mut Loaded) {
+    let user = loaded.settings.clone();
     for given in &document.given {
-        let mut asked = settings.clone();
+        let mut asked = loaded.settings.clone();
         if let Err(message) = set(given, Layer::Project, paths, &mut asked) {
-            problems.push(document.problem(Severity::Error, given, &message));
-        } else {
-            let refused = admit(given, user, &mut asked);
-            settings = match &refused {
-                Some(Refused::Everything(_)) => settings,
-                Some(Refused::Entries(_)) | None => asked,
-            };
-            if let Some(refused) = refused {
-                problems.push(document.problem(Severity::Note, given, &refused.message()));
+            let problem = document.problem(Severity::Error, given, &message);
+            loaded.problems.push(problem);
+            continue;
+        }
+        let refused = admit(given, &user, &mut asked);
+        let key = given.row.key;
+        let source = document.source(Layer::Project, given);
+        match &refused {
+            Some(Refused::Everything(_)) => {}
+            Some(Refused::Entries(_)) | None => {
+                loaded.settings = asked;
+                match given.row.project {
+                    ProjectRule::Adds => loaded.sources.add(key, source),
+                    ProjectRule::Free
+                    | ProjectRule::User
+                    | ProjectRule::Strictness(_)
+                    | ProjectRule::Covered(_) => loaded.sources.replace(key, source),
+                }
             }
         }
+        if let Some(refused) = refused {
+            let problem = document.problem(Severity::Note, given, &refused.message());
+            loaded.problems.push(problem);
+        }
     }
-    settings
+}
+
+/// Why a project's value would not count in full besides these settings of the user's, if it would not.
+pub(crate) fn refusal(given: &Given, user: &Settings, paths: &Paths<'_>) -> Option<String> {
+    let mut asked = user.clone();
+    match set(given, Layer::Project, paths, &mut asked) {
+        Ok(()) => admit(given, user, &mut asked).map(|refused| refused.message()),
+        Err(message) => Some(message),
+    }
 }
 
 /// What of a project's value does not count.

@@ -3,20 +3,20 @@
 use std::path::{Path, PathBuf};
 
 use pirn_sandbox::{Level, NetworkMode, Profile};
+use serde_json::Value;
 
+use crate::trust::DefaultTrust;
 use crate::values::{EvalEngine, ReadableMode, Settings};
 
 /// One setting.
 pub(crate) struct Row {
-    /// Group and name, with a point between them.
+    /// The names of the groups around it and its own, with points between them.
     pub(crate) key: &'static str,
     /// What its value is, and what it sets.
     pub(crate) kind: Kind,
     /// The default, as JSON. `null` where there is none.
-    #[cfg_attr(not(test), expect(dead_code, reason = "for the reference"))]
     pub(crate) default: &'static str,
     /// For people: one or two sentences.
-    #[cfg_attr(not(test), expect(dead_code, reason = "for the reference"))]
     pub(crate) help: &'static str,
     /// What a project's value does.
     pub(crate) project: ProjectRule,
@@ -24,17 +24,23 @@ pub(crate) struct Row {
 
 /// What a value is, and what it sets.
 pub(crate) enum Kind {
-    /// One of a few words. The function says whether it knows the word.
+    /// One of a few words. The first function says whether it knows the word, the second tells the word that is set.
     Word(
         &'static [&'static str],
         fn(&mut Settings, &str) -> Option<()>,
+        fn(&Settings) -> Option<&str>,
     ),
     /// `true` or `false`.
-    Flag(fn(&mut Settings, bool)),
+    Flag(fn(&mut Settings) -> &mut bool),
     /// A whole number within these bounds.
-    Whole(u64, u64, fn(&mut Settings, u64)),
+    Whole(
+        u64,
+        u64,
+        fn(&mut Settings, u64),
+        fn(&Settings) -> Option<u64>,
+    ),
     /// A program: a path or a name.
-    Program(fn(&mut Settings, String)),
+    Program(fn(&mut Settings) -> &mut Option<String>),
     /// Strings of one form.
     Texts(Form, fn(&mut Settings) -> &mut Vec<String>),
     /// Paths.
@@ -72,6 +78,7 @@ pub(crate) const GROUPS: &[(&str, &str)] = &[
         "sandbox",
         "Confinement of the commands that scripts and models run",
     ),
+    ("codemode", "Bounds of the scripts that models write"),
     ("eval", "The tool `eval`, which runs Python and JavaScript"),
 ];
 
@@ -81,6 +88,21 @@ const NETWORKS: &[&str] = &["off", "allow-list", "on"];
 /// Every setting, in the order of the reference.
 pub(crate) const ROWS: &[Row] = &[
     Row {
+        key: "defaultProjectTrust",
+        kind: Kind::Word(
+            &["ask", "always", "never"],
+            |settings, word| {
+                settings.default_project_trust = DefaultTrust::from_name(word)?;
+                Some(())
+            },
+            |settings| Some(settings.default_project_trust.as_str()),
+        ),
+        default: "\"ask\"",
+        help: "What happens to a project that brings files of its own and that nobody has decided about: the question is asked, \
+               the project is trusted, or it is not.",
+        project: ProjectRule::User,
+    },
+    Row {
         key: "sandbox.profile",
         kind: Kind::Word(
             &["off", "workspace-write", "read-only"],
@@ -88,6 +110,7 @@ pub(crate) const ROWS: &[Row] = &[
                 settings.sandbox.profile = Profile::from_name(word)?;
                 Some(())
             },
+            |settings| Some(settings.sandbox.profile.as_str()),
         ),
         default: "\"workspace-write\"",
         help: "What commands may write: everything (off), the working folder and a private temporary folder (workspace-write), \
@@ -100,20 +123,28 @@ pub(crate) const ROWS: &[Row] = &[
     },
     Row {
         key: "sandbox.network",
-        kind: Kind::Word(NETWORKS, |settings, word| {
-            settings.sandbox.network = NetworkMode::from_name(word)?;
-            Some(())
-        }),
+        kind: Kind::Word(
+            NETWORKS,
+            |settings, word| {
+                settings.sandbox.network = NetworkMode::from_name(word)?;
+                Some(())
+            },
+            |settings| Some(settings.sandbox.network.as_str()),
+        ),
         default: "\"on\"",
         help: "What commands may reach: nothing (off), the hosts of sandbox.allowedHosts (allow-list), or everything (on).",
         project: ProjectRule::Strictness(|settings| network_rank(settings.sandbox.network)),
     },
     Row {
         key: "sandbox.require",
-        kind: Kind::Word(&["lite", "full", "min"], |settings, word| {
-            settings.sandbox.require = Some(Level::from_name(word)?);
-            Some(())
-        }),
+        kind: Kind::Word(
+            &["lite", "full", "min"],
+            |settings, word| {
+                settings.sandbox.require = Some(Level::from_name(word)?);
+                Some(())
+            },
+            |settings| settings.sandbox.require.map(Level::as_str),
+        ),
         default: "null",
         help: "The weakest level of confinement that is good enough. Where the machine cannot give it, commands are not run. \
                Without it, the strongest there is counts; `pirn doctor` tells which.",
@@ -135,14 +166,14 @@ pub(crate) const ROWS: &[Row] = &[
     },
     Row {
         key: "sandbox.readable",
-        kind: Kind::Word(&["everything", "listed"], |settings, word| {
-            settings.sandbox.readable = match word {
-                "everything" => ReadableMode::Everything,
-                "listed" => ReadableMode::Listed,
-                _ => return None,
-            };
-            Some(())
-        }),
+        kind: Kind::Word(
+            &["everything", "listed"],
+            |settings, word| {
+                settings.sandbox.readable = ReadableMode::from_name(word)?;
+                Some(())
+            },
+            |settings| Some(settings.sandbox.readable.as_str()),
+        ),
         default: "\"everything\"",
         help: "What commands may read: everything but sandbox.unreadable, or only the system's programs, what they may write, \
                and sandbox.readRoots (listed).",
@@ -193,7 +224,7 @@ pub(crate) const ROWS: &[Row] = &[
     },
     Row {
         key: "sandbox.privateNetworks",
-        kind: Kind::Flag(|settings, flag| settings.sandbox.private_networks = flag),
+        kind: Kind::Flag(|settings| &mut settings.sandbox.private_networks),
         default: "false",
         help: "Whether the name of an allowed host may lead to an address of a private network. This machine, its local link \
                and metadata services are never reached by name.",
@@ -201,9 +232,14 @@ pub(crate) const ROWS: &[Row] = &[
     },
     Row {
         key: "sandbox.memoryMb",
-        kind: Kind::Whole(16, 1 << 24, |settings, number| {
-            settings.sandbox.memory_mb = Some(number);
-        }),
+        kind: Kind::Whole(
+            16,
+            1 << 24,
+            |settings, number| {
+                settings.sandbox.memory_mb = Some(number);
+            },
+            |settings| settings.sandbox.memory_mb,
+        ),
         default: "null",
         help: "Memory of a command with all that it starts, in MiB. Needs a cgroup; without the setting there is no bound.",
         project: ProjectRule::Strictness(|settings| {
@@ -215,44 +251,133 @@ pub(crate) const ROWS: &[Row] = &[
     },
     Row {
         key: "sandbox.processes",
-        kind: Kind::Whole(8, 1 << 22, |settings, number| {
-            settings.sandbox.processes = number;
-        }),
+        kind: Kind::Whole(
+            8,
+            1 << 22,
+            |settings, number| {
+                settings.sandbox.processes = number;
+            },
+            |settings| Some(settings.sandbox.processes),
+        ),
         default: "4096",
         help: "Processes and threads of a command at once.",
         project: ProjectRule::Strictness(|settings| u64::MAX - settings.sandbox.processes),
     },
     Row {
+        key: "codemode.memoryMb",
+        kind: Kind::Whole(
+            8,
+            2_048,
+            |settings, number| settings.codemode.memory_mb = number,
+            |settings| Some(settings.codemode.memory_mb),
+        ),
+        default: "256",
+        help: "Memory of one script, in MiB.",
+        project: ProjectRule::Strictness(|settings| u64::MAX - settings.codemode.memory_mb),
+    },
+    Row {
+        key: "codemode.memoryTotalMb",
+        kind: Kind::Whole(
+            8,
+            1_048_576,
+            |settings, number| settings.codemode.memory_total_mb = number,
+            |settings| Some(settings.codemode.memory_total_mb),
+        ),
+        default: "1024",
+        help: "Memory of all scripts together, in MiB. A script that does not fit waits until another has ended.",
+        project: ProjectRule::Strictness(|settings| u64::MAX - settings.codemode.memory_total_mb),
+    },
+    Row {
+        key: "codemode.cpuSeconds",
+        kind: Kind::Whole(
+            1,
+            86_400,
+            |settings, number| settings.codemode.cpu_seconds = number,
+            |settings| Some(settings.codemode.cpu_seconds),
+        ),
+        default: "60",
+        help: "Processor time of one script, in seconds. Waiting for tools takes none.",
+        project: ProjectRule::Strictness(|settings| u64::MAX - settings.codemode.cpu_seconds),
+    },
+    Row {
+        key: "codemode.timeoutSeconds",
+        kind: Kind::Whole(
+            1,
+            86_400,
+            |settings, number| settings.codemode.timeout_seconds = number,
+            |settings| Some(settings.codemode.timeout_seconds),
+        ),
+        default: "1800",
+        help: "Seconds that a script may take in all. While only questions are open, they do not pass.",
+        project: ProjectRule::Strictness(|settings| u64::MAX - settings.codemode.timeout_seconds),
+    },
+    Row {
+        key: "codemode.callsInFlight",
+        kind: Kind::Whole(
+            1,
+            1_024,
+            |settings, number| settings.codemode.calls_in_flight = number,
+            |settings| Some(settings.codemode.calls_in_flight),
+        ),
+        default: "64",
+        help: "Calls of one script that run at the same time; further ones wait.",
+        project: ProjectRule::Strictness(|settings| u64::MAX - settings.codemode.calls_in_flight),
+    },
+    Row {
+        key: "codemode.callsMax",
+        kind: Kind::Whole(
+            1,
+            10_000_000,
+            |settings, number| settings.codemode.calls_max = number,
+            |settings| Some(settings.codemode.calls_max),
+        ),
+        default: "100000",
+        help: "Calls that one script may make.",
+        project: ProjectRule::Strictness(|settings| u64::MAX - settings.codemode.calls_max),
+    },
+    Row {
+        key: "codemode.cellsMax",
+        kind: Kind::Whole(
+            1,
+            10_000,
+            |settings, number| settings.codemode.cells_max = number,
+            |settings| Some(settings.codemode.cells_max),
+        ),
+        default: "128",
+        help: "Scripts that are kept at the same time: running, waiting, or ended and not yet asked for.",
+        project: ProjectRule::Strictness(|settings| u64::MAX - settings.codemode.cells_max),
+    },
+    Row {
         key: "eval.python",
-        kind: Kind::Program(|settings, program| settings.eval.python = Some(program)),
+        kind: Kind::Program(|settings| &mut settings.eval.python),
         default: "null",
         help: "The Python to use: a path, or a name on the PATH. Without it the project's virtual environment, then python3.",
         project: ProjectRule::User,
     },
     Row {
         key: "eval.node",
-        kind: Kind::Program(|settings, program| settings.eval.node = Some(program)),
+        kind: Kind::Program(|settings| &mut settings.eval.node),
         default: "null",
         help: "The Node.js to use: a path, or a name on the PATH. Without it node; where that is missing, Pirn's own engine.",
         project: ProjectRule::User,
     },
     Row {
         key: "eval.engine",
-        kind: Kind::Word(&["fresh", "persistent"], |settings, word| {
-            settings.eval.engine = match word {
-                "fresh" => EvalEngine::Fresh,
-                "persistent" => EvalEngine::Persistent,
-                _ => return None,
-            };
-            Some(())
-        }),
+        kind: Kind::Word(
+            &["fresh", "persistent"],
+            |settings, word| {
+                settings.eval.engine = EvalEngine::from_name(word)?;
+                Some(())
+            },
+            |settings| Some(settings.eval.engine.as_str()),
+        ),
         default: "\"fresh\"",
         help: "What Python keeps between calls: a state of JSON values (fresh), or everything, in one process (persistent).",
         project: ProjectRule::Free,
     },
     Row {
         key: "eval.allowNonInteractive",
-        kind: Kind::Flag(|settings, flag| settings.eval.allow_non_interactive = flag),
+        kind: Kind::Flag(|settings| &mut settings.eval.allow_non_interactive),
         default: "false",
         help: "Whether code runs where there is nobody to ask.",
         project: ProjectRule::Strictness(|settings| {
@@ -261,14 +386,14 @@ pub(crate) const ROWS: &[Row] = &[
     },
     Row {
         key: "eval.requireConfirmation",
-        kind: Kind::Flag(|settings, flag| settings.eval.require_confirmation = flag),
+        kind: Kind::Flag(|settings| &mut settings.eval.require_confirmation),
         default: "true",
         help: "Whether all code is shown and asked about before it runs.",
         project: ProjectRule::Strictness(|settings| u64::from(settings.eval.require_confirmation)),
     },
     Row {
         key: "eval.rememberApprovals",
-        kind: Kind::Flag(|settings, flag| settings.eval.remember_approvals = flag),
+        kind: Kind::Flag(|settings| &mut settings.eval.remember_approvals),
         default: "false",
         help: "Whether the very same code with the same effects is asked about only once in a session.",
         project: ProjectRule::Strictness(|settings| u64::from(!settings.eval.remember_approvals)),
@@ -291,24 +416,74 @@ pub(crate) const ROWS: &[Row] = &[
     },
     Row {
         key: "eval.network",
-        kind: Kind::Word(NETWORKS, |settings, word| {
-            settings.eval.network = NetworkMode::from_name(word)?;
-            Some(())
-        }),
+        kind: Kind::Word(
+            NETWORKS,
+            |settings, word| {
+                settings.eval.network = NetworkMode::from_name(word)?;
+                Some(())
+            },
+            |settings| Some(settings.eval.network.as_str()),
+        ),
         default: "\"off\"",
         help: "What code may reach; the hosts of an allow-list are those of sandbox.allowedHosts.",
         project: ProjectRule::Strictness(|settings| network_rank(settings.eval.network)),
     },
     Row {
         key: "eval.timeoutSeconds",
-        kind: Kind::Whole(1, 120, |settings, number| {
-            settings.eval.timeout_seconds = number;
-        }),
+        kind: Kind::Whole(
+            1,
+            120,
+            |settings, number| {
+                settings.eval.timeout_seconds = number;
+            },
+            |settings| Some(settings.eval.timeout_seconds),
+        ),
         default: "30",
         help: "Seconds that a call may take when it names no time-out.",
         project: ProjectRule::Free,
     },
 ];
+
+/// The row of this key.
+pub(crate) fn row(key: &str) -> Option<&'static Row> {
+    ROWS.iter().find(|row| row.key == key)
+}
+
+/// Whether settings lie in the group of this key.
+pub(crate) fn is_group(key: &str) -> bool {
+    ROWS.iter().any(|row| {
+        row.key
+            .strip_prefix(key)
+            .is_some_and(|rest| rest.starts_with('.'))
+    })
+}
+
+impl Row {
+    /// The value that is set, as JSON; `null` where there is none.
+    pub(crate) fn value(&self, settings: &Settings) -> Value {
+        // The lists are reached through a function that could change them.
+        let mut copy = settings.clone();
+        match &self.kind {
+            Kind::Word(_, _, get) => get(settings).into(),
+            Kind::Flag(flag) => (*flag(&mut copy)).into(),
+            Kind::Whole(_, _, _, get) => get(settings).into(),
+            Kind::Program(program) => program(&mut copy).clone().into(),
+            Kind::Texts(_, list) => list(&mut copy).clone().into(),
+            Kind::Paths(list) => list(&mut copy)
+                .iter()
+                .map(|path| Value::from(path.to_string_lossy()))
+                .collect(),
+        }
+    }
+
+    /// Whether the value is a list.
+    pub(crate) fn is_list(&self) -> bool {
+        match self.kind {
+            Kind::Texts(..) | Kind::Paths(_) => true,
+            Kind::Word(..) | Kind::Flag(_) | Kind::Whole(..) | Kind::Program(_) => false,
+        }
+    }
+}
 
 fn network_rank(mode: NetworkMode) -> u64 {
     match mode {

@@ -7,7 +7,8 @@ use serde_json::Value;
 use crate::document;
 use crate::host_env::HostEnv;
 use crate::project;
-use crate::trust::{Trust, project_folder};
+use crate::source::Sources;
+use crate::trust::{DefaultTrust, Trust, project_folder};
 use crate::values::Settings;
 
 /// The name of the file, in Pirn's folder and in the project's.
@@ -40,6 +41,8 @@ pub enum Severity {
 pub struct Loaded {
     /// What counts.
     pub settings: Settings,
+    /// Where its values come from.
+    pub sources: Sources,
     /// What is wrong in the files, in the order read. With an error among them `settings` must not be used.
     pub problems: Vec<Problem>,
 }
@@ -52,8 +55,24 @@ impl Settings {
             home: host.home.as_deref(),
             folder,
         };
-        let (settings, problems) = read(user_file(host).as_deref(), project.as_deref(), &paths);
-        Loaded { settings, problems }
+        read(user_file(host).as_deref(), project.as_deref(), &paths)
+    }
+}
+
+impl Loaded {
+    /// The first thing that is wrong enough to run nothing.
+    pub fn error(&self) -> Option<&Problem> {
+        self.problems
+            .iter()
+            .find(|problem| problem.severity == Severity::Error)
+    }
+
+    /// What the user says about projects that nobody decided about. The question, where the files are wrong.
+    pub fn default_project_trust(&self) -> DefaultTrust {
+        match self.error() {
+            None => self.settings.default_project_trust,
+            Some(_) => DefaultTrust::Ask,
+        }
     }
 }
 
@@ -67,22 +86,17 @@ pub(crate) struct Paths<'a> {
 }
 
 /// What both files say together. Pure but for reading them.
-fn read(
-    user: Option<&Path>,
-    project: Option<&Path>,
-    paths: &Paths<'_>,
-) -> (Settings, Vec<Problem>) {
-    let mut settings = Settings::default();
-    let mut problems = Vec::new();
+fn read(user: Option<&Path>, project: Option<&Path>, paths: &Paths<'_>) -> Loaded {
+    let mut loaded = Loaded::default();
     if let Some(path) = user {
-        let given = document::read(path, &mut problems);
-        document::apply(&given, paths, &mut settings, &mut problems);
+        let document = document::read(path, &mut loaded.problems);
+        document::apply(&document, paths, &mut loaded);
     }
     if let Some(path) = project {
-        let given = document::read(path, &mut problems);
-        settings = project::stricter(&settings, &given, paths, &mut problems);
+        let document = document::read(path, &mut loaded.problems);
+        project::apply_stricter(&document, paths, &mut loaded);
     }
-    (settings, problems)
+    loaded
 }
 
 /// The user's file, whether it is there or not.

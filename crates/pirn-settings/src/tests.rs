@@ -33,6 +33,8 @@ The files are JSON with comments and trailing commas. `\"$schema\"` may name [th
 - **A project can make things stricter, never weaker.** The last column says what a value in a project's file does. What it
   asks for beyond that is ignored with a note, which names the line.
 - Paths are absolute or begin with `~/`; in a project's file they may be relative to the project. They hold no `..`.
+- `pirn config list` shows all settings with their values and where these come from; `pirn config set` and `unset` change
+  a file and keep its comments.
 - An answer \"always\" to the question about a host is added to `sandbox.allowedHosts` of the user's file. Comments stay.
 
 What the settings of `sandbox` do is told in [Running commands safely](sandbox.md).
@@ -40,8 +42,12 @@ What the settings of `sandbox` do is told in [Running commands safely](sandbox.m
 
 fn page() -> String {
     let mut text = OPENING.to_owned();
-    for (group, about) in GROUPS {
-        line(&mut text, &format!("\n## {group}\n\n{about}.\n"));
+    for (group, about) in [("", "What is in no group")]
+        .into_iter()
+        .chain(GROUPS.iter().copied())
+    {
+        let title = if group.is_empty() { "General" } else { group };
+        line(&mut text, &format!("\n## {title}\n\n{about}.\n"));
         line(
             &mut text,
             "| setting | values | default | meaning | in a project |\n| --- | --- | --- | --- | --- |",
@@ -68,7 +74,7 @@ fn page() -> String {
 
 fn rows_of(group: &str) -> impl Iterator<Item = &'static Row> {
     ROWS.iter()
-        .filter(move |row| row.key.split_once('.').is_some_and(|(of, _)| of == group))
+        .filter(move |row| row.key.rsplit_once('.').map_or("", |(of, _)| of) == group)
 }
 
 fn values(row: &Row) -> String {
@@ -77,9 +83,9 @@ fn values(row: &Row) -> String {
         quoted.join(", ")
     };
     match &row.kind {
-        Kind::Word(allowed, _) => words(allowed),
+        Kind::Word(allowed, ..) => words(allowed),
         Kind::Flag(_) => "`true`, `false`".to_owned(),
-        Kind::Whole(least, most, _) => format!("{least} to {most}"),
+        Kind::Whole(least, most, ..) => format!("{least} to {most}"),
         Kind::Program(_) => "a path or name".to_owned(),
         Kind::Texts(Form::Host, _) => "hosts".to_owned(),
         Kind::Texts(Form::Pattern, _) => "paths and patterns".to_owned(),
@@ -112,6 +118,9 @@ fn schema() -> Value {
         "$schema".to_owned(),
         json!({"type": "string", "description": "Where this schema lies, for editors."}),
     );
+    for row in rows_of("") {
+        properties.insert(row.key.to_owned(), property(row));
+    }
     for (group, about) in GROUPS {
         let rows: Map<String, Value> = rows_of(group)
             .filter_map(|row| {
@@ -134,9 +143,9 @@ fn schema() -> Value {
 
 fn property(row: &Row) -> Value {
     let mut schema = match &row.kind {
-        Kind::Word(words, _) => json!({"enum": words}),
+        Kind::Word(words, ..) => json!({"enum": words}),
         Kind::Flag(_) => json!({"type": "boolean"}),
-        Kind::Whole(least, most, _) => {
+        Kind::Whole(least, most, ..) => {
             json!({"type": "integer", "minimum": least, "maximum": most})
         }
         Kind::Program(_) => json!({"type": "string", "minLength": 1}),

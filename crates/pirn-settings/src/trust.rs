@@ -8,6 +8,9 @@ use std::path::{Path, PathBuf};
 pub use files::{ProjectFile, ProjectFileKind, UserFolders, project_folder};
 pub use store::{StoreError, TrustStore};
 
+use crate::host_env::HostEnv;
+use crate::values::Settings;
+
 /// Whether a project's files count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trust {
@@ -35,6 +38,8 @@ pub enum Reason {
     NothingGated,
     /// What was decided for this folder, or for one above it.
     Saved(PathBuf),
+    /// A hook.
+    Hook,
     /// The setting.
     Setting,
     /// An answer of the user.
@@ -50,6 +55,7 @@ impl Reason {
             Self::Flag => "flag",
             Self::NothingGated => "nothing-gated",
             Self::Saved(_) => "saved",
+            Self::Hook => "hook",
             Self::Setting => "setting",
             Self::Answer => "answer",
             Self::Undecided => "undecided",
@@ -58,14 +64,36 @@ impl Reason {
 }
 
 /// What happens to a project that nobody decided about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum DefaultTrust {
     /// It is trusted.
     Always,
     /// It is not trusted.
     Never,
     /// The user is asked.
+    #[default]
     Ask,
+}
+
+impl DefaultTrust {
+    /// The value of this name in settings.
+    pub fn from_name(name: &str) -> Option<Self> {
+        match name {
+            "always" => Some(Self::Always),
+            "never" => Some(Self::Never),
+            "ask" => Some(Self::Ask),
+            _ => None,
+        }
+    }
+
+    /// The name in settings.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Always => "always",
+            Self::Never => "never",
+            Self::Ask => "ask",
+        }
+    }
 }
 
 /// What the user answers.
@@ -106,47 +134,130 @@ impl TrustAnswer {
     }
 }
 
-/// What a decision is made from.
-#[derive(Debug)]
-pub struct TrustCase<'a> {
+/// What a hook says about a project.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HookAnswer {
+    /// The project is trusted in this run.
+    Trusted,
+    /// It is not.
+    Untrusted,
+    /// The hook says nothing; others decide.
+    Undecided,
+}
+
+/// Says whether a project is trusted, before decisions that were kept, the setting and the user are asked. Only the user's own
+/// code may be one: a project must not decide about itself. It is given the project's folder and the files that need trust.
+pub type TrustHook = Box<dyn Fn(&Path, &[ProjectFile]) -> HookAnswer + Send + Sync>;
+
+/// A project that may need trust, and all that counts for the decision but the user's answer.
+pub struct ProjectTrust {
     /// The project's folder, without links in its path.
-    pub folder: &'a Path,
+    pub folder: PathBuf,
     /// What needs trust.
-    pub gated: &'a [ProjectFile],
+    pub files: Vec<ProjectFile>,
     /// What a flag says.
     pub flag: Option<Trust>,
+    /// What is asked first; of those that say something the first counts.
+    pub hooks: Vec<TrustHook>,
     /// What the setting says.
     pub default_trust: DefaultTrust,
     /// Where decisions are kept.
-    pub store: &'a TrustStore,
+    pub store: TrustStore,
 }
 
-/// Decides. `ask` puts the question to the user; it returns `None` where nobody can be asked.
-pub fn resolve(
-    case: &TrustCase<'_>,
-    ask: impl FnOnce() -> Option<TrustAnswer>,
-) -> Result<Verdict, StoreError> {
-    let verdict = |trust, reason| Ok(Verdict { trust, reason });
-    if let Some(trust) = case.flag {
-        return verdict(trust, Reason::Flag);
+impl std::fmt::Debug for ProjectTrust {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("ProjectTrust")
+            .field("folder", &self.folder)
+            .field("files", &self.files)
+            .finish_non_exhaustive()
     }
-    if let Some((folder, trust)) = case.store.nearest(case.folder)? {
-        return verdict(trust, Reason::Saved(folder));
+}
+
+/// What is known about a project before its user is asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Decision {
+    /// It is decided.
+    Made(Verdict),
+    /// Only the user can say. A front end puts the question and gives the answer to [`ProjectTrust::answered`]; where nobody can
+    /// be asked, [`Verdict::UNDECIDED`] counts.
+    Open,
+}
+
+impl Verdict {
+    /// Nobody decided, so the project's files are left alone.
+    pub const UNDECIDED: Self = Self {
+        trust: Trust::Untrusted,
+        reason: Reason::Undecided,
+    };
+
+    fn new(trust: Trust, reason: Reason) -> Self {
+        Self { trust, reason }
     }
-    if case.gated.is_empty() {
-        return verdict(Trust::Trusted, Reason::NothingGated);
-    }
-    match case.default_trust {
-        DefaultTrust::Always => return verdict(Trust::Trusted, Reason::Setting),
-        DefaultTrust::Never => return verdict(Trust::Untrusted, Reason::Setting),
-        DefaultTrust::Ask => {}
-    }
-    match ask() {
-        Some(answer) => {
-            answer.save(case.folder, case.store)?;
-            verdict(answer.trust(), Reason::Answer)
+}
+
+impl ProjectTrust {
+    /// The project in `folder`, which is without links, with its files of these kinds, the user's setting, no flag and no hooks.
+    pub fn find(folder: PathBuf, kinds: &[ProjectFileKind], host: &HostEnv) -> Self {
+        let own = UserFolders {
+            home: host.home.as_deref(),
+            pirn_home: host.pirn_home.as_deref(),
+        };
+        let files = ProjectFile::find(&folder, kinds, &own);
+        // The user's file alone: what a project says about itself does not count.
+        let loaded = Settings::load(&folder, Trust::Untrusted, host);
+        Self {
+            files,
+            folder,
+            flag: None,
+            hooks: Vec::new(),
+            default_trust: loaded.default_project_trust(),
+            store: TrustStore::new(host.pirn_home.as_deref()),
         }
-        None => verdict(Trust::Untrusted, Reason::Undecided),
+    }
+
+    /// Decides as far as that is possible without asking: a flag, hooks where something needs trust, what was decided for the
+    /// folder or the nearest one above it, and the setting, in this order.
+    pub fn decide(&self) -> Result<Decision, StoreError> {
+        let made = |trust, reason| Ok(Decision::Made(Verdict::new(trust, reason)));
+        if let Some(trust) = self.flag {
+            return made(trust, Reason::Flag);
+        }
+        if !self.files.is_empty() {
+            for hook in &self.hooks {
+                match hook(&self.folder, &self.files) {
+                    HookAnswer::Trusted => return made(Trust::Trusted, Reason::Hook),
+                    HookAnswer::Untrusted => return made(Trust::Untrusted, Reason::Hook),
+                    HookAnswer::Undecided => {}
+                }
+            }
+        }
+        if let Some((folder, trust)) = self.store.nearest(&self.folder)? {
+            return made(trust, Reason::Saved(folder));
+        }
+        if self.files.is_empty() {
+            return made(Trust::Trusted, Reason::NothingGated);
+        }
+        match self.default_trust {
+            DefaultTrust::Always => made(Trust::Trusted, Reason::Setting),
+            DefaultTrust::Never => made(Trust::Untrusted, Reason::Setting),
+            DefaultTrust::Ask => Ok(Decision::Open),
+        }
+    }
+
+    /// What counts without asking.
+    pub fn known(&self) -> Result<Verdict, StoreError> {
+        Ok(match self.decide()? {
+            Decision::Made(verdict) => verdict,
+            Decision::Open => Verdict::UNDECIDED,
+        })
+    }
+
+    /// What counts after the user's answer, which is kept where it is to be.
+    pub fn answered(&self, answer: TrustAnswer) -> Result<Verdict, StoreError> {
+        answer.save(&self.folder, &self.store)?;
+        Ok(Verdict::new(answer.trust(), Reason::Answer))
     }
 }
 

@@ -5,16 +5,55 @@ use std::path::PathBuf;
 use pirn_sandbox::{Level, NetworkMode, Profile};
 use pirn_tool::Effects;
 
+use crate::trust::DefaultTrust;
+
 /// Stands for the default list in `sandbox.unreadable`.
 pub const THE_DEFAULTS: &str = "...";
 
 /// What counts in one run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Settings {
+    /// What happens to a project that nobody decided about.
+    pub default_project_trust: DefaultTrust,
     /// Confinement of commands.
     pub sandbox: SandboxSettings,
+    /// Scripts.
+    pub codemode: CodemodeSettings,
     /// Python and JavaScript.
     pub eval: EvalSettings,
+}
+
+/// Bounds of scripts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CodemodeSettings {
+    /// Memory of one script, in MiB.
+    pub memory_mb: u64,
+    /// Memory of all scripts together, in MiB.
+    pub memory_total_mb: u64,
+    /// Processor time of one script, in seconds.
+    pub cpu_seconds: u64,
+    /// Time that a script may take in all, in seconds.
+    pub timeout_seconds: u64,
+    /// Calls of one script that run at the same time.
+    pub calls_in_flight: u64,
+    /// Calls that one script may make.
+    pub calls_max: u64,
+    /// Scripts that are kept at the same time.
+    pub cells_max: u64,
+}
+
+impl Default for CodemodeSettings {
+    fn default() -> Self {
+        Self {
+            memory_mb: 256,
+            memory_total_mb: 1_024,
+            cpu_seconds: 60,
+            timeout_seconds: 1_800,
+            calls_in_flight: 64,
+            calls_max: 100_000,
+            cells_max: 128,
+        }
+    }
 }
 
 /// Confinement of commands.
@@ -85,6 +124,44 @@ pub enum EvalEngine {
     Fresh,
     /// Everything; one process answers all calls.
     Persistent,
+}
+
+impl ReadableMode {
+    /// The mode of this name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        match name {
+            "everything" => Some(Self::Everything),
+            "listed" => Some(Self::Listed),
+            _ => None,
+        }
+    }
+
+    /// The name in settings.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Everything => "everything",
+            Self::Listed => "listed",
+        }
+    }
+}
+
+impl EvalEngine {
+    /// The engine of this name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        match name {
+            "fresh" => Some(Self::Fresh),
+            "persistent" => Some(Self::Persistent),
+            _ => None,
+        }
+    }
+
+    /// The name in settings.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Fresh => "fresh",
+            Self::Persistent => "persistent",
+        }
+    }
 }
 
 impl Default for SandboxSettings {

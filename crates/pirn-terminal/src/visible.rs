@@ -1,6 +1,35 @@
 //! Text of strangers on a terminal: nothing in it may move the cursor, hide, or change the order of what is read.
 
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
+
+/// Text of a stranger: a model, a script, a server, a project. It gets to a terminal only through [`Display`](fmt::Display), which
+/// shows everything that is not seen as what it is by its number, line ends too.
+#[derive(Clone, Copy)]
+pub struct Foreign<'a>(&'a str);
+
+impl<'a> Foreign<'a> {
+    /// Takes the text.
+    pub fn new(text: &'a str) -> Self {
+        Self(text)
+    }
+
+    /// Its lines, each for a line of its own.
+    pub fn lines(self) -> impl Iterator<Item = Self> {
+        self.0.lines().map(Self)
+    }
+}
+
+impl fmt::Display for Foreign<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.pad(&on_one_line(self.0))
+    }
+}
+
+impl fmt::Debug for Foreign<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, formatter)
+    }
+}
 
 /// Replaces control characters, so that a terminal obeys none. Line ends and tabs stay.
 pub fn without_controls(text: &str) -> String {
@@ -41,22 +70,27 @@ fn push_escaped(shown: &mut String, character: char) {
     }
 }
 
-/// Marks of writing direction (Unicode annex 9), characters without width, separators, fillers and tags.
+/// Marks of writing direction (Unicode annex 9), characters without width, separators, fillers, variation selectors and tags.
 fn is_deceptive(character: char) -> bool {
     matches!(
         character,
         '\u{ad}'
+            | '\u{34f}'
             | '\u{61c}'
             | '\u{115f}'..='\u{1160}'
-            | '\u{180e}'
+            | '\u{17b4}'..='\u{17b5}'
+            | '\u{180b}'..='\u{180f}'
             | '\u{200b}'..='\u{200f}'
             | '\u{2028}'..='\u{202e}'
             | '\u{2060}'..='\u{206f}'
+            | '\u{2800}'
             | '\u{3164}'
+            | '\u{fe00}'..='\u{fe0f}'
             | '\u{feff}'
             | '\u{ffa0}'
-            | '\u{fff9}'..='\u{fffb}'
-            | '\u{e0000}'..='\u{e007f}'
+            | '\u{fff0}'..='\u{fffb}'
+            | '\u{1d173}'..='\u{1d17a}'
+            | '\u{e0000}'..='\u{e0fff}'
     )
 }
 

@@ -7,12 +7,12 @@ use serde_json::Value;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum ContentBlock {
-    /// Text, which a model reads as it is.
+    /// Plain text.
     Text {
-        /// The text, without any markup of its own.
+        /// The text itself.
         text: String,
     },
-    /// A picture that the model looks at.
+    /// A picture.
     #[serde(rename_all = "camelCase")]
     Image {
         /// The file's bytes as base64.
@@ -20,12 +20,12 @@ pub enum ContentBlock {
         /// `image/png`, `image/jpeg`, `image/gif` or `image/webp`.
         mime_type: String,
     },
-    /// A recording that the model listens to.
+    /// A sound.
     #[serde(rename_all = "camelCase")]
     Audio {
         /// The file's bytes as base64.
         data: String,
-        /// The recording's format, for example `audio/wav`.
+        /// For example `audio/wav`.
         mime_type: String,
     },
 }
@@ -107,9 +107,9 @@ impl ToolResult {
 /// Model usage of a call, summed over nested calls.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Usage {
-    /// Tokens that were sent to the model.
+    /// Tokens sent.
     pub input_tokens: u64,
-    /// Tokens that the model produced.
+    /// Tokens received.
     pub output_tokens: u64,
     /// Cost in US dollars, where known.
     pub cost: f64,

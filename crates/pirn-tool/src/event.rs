@@ -19,7 +19,7 @@ pub struct RuntimeEvent {
     pub run_id: Arc<str>,
     /// The call it is about, where it is about one.
     pub call: Option<Arc<EventCall>>,
-    /// The step, with what belongs to it.
+    /// What happened.
     pub kind: EventKind,
 }
 
@@ -30,15 +30,15 @@ pub struct EventCall {
     pub call_id: String,
     /// The id of the call that made it.
     pub parent_call_id: Option<String>,
-    /// The tool's name, as the caller gave it.
+    /// The tool's name.
     pub tool_name: String,
     /// The arguments as given.
     pub arguments: Value,
-    /// Who made the call.
+    /// Who calls.
     pub origin: Origin,
 }
 
-/// The steps in the life of calls, questions and servers.
+/// What happened.
 #[derive(Debug, Clone)]
 pub enum EventKind {
     /// A call was accepted for processing.
@@ -51,14 +51,14 @@ pub enum EventKind {
     Asked(Arc<ApprovalRequest>),
     /// A question is over.
     Answered {
-        /// The id of the question that is over.
+        /// The question's id.
         question_id: String,
-        /// How it ended, also without a person's word.
+        /// Its answer.
         answer: Answer,
     },
     /// A server changed its state.
     Server {
-        /// The server's name in the configuration.
+        /// The server's name.
         name: String,
         /// Its state now, in one word.
         state: String,

@@ -9,13 +9,13 @@ use crate::context::Origin;
 /// A call as hooks see it.
 #[derive(Debug, Clone, Copy)]
 pub struct HookCall<'a> {
-    /// The call's id: `<parent>/<n>` for nested calls.
+    /// The call's id.
     pub call_id: &'a str,
     /// The id of the call that made this one.
     pub parent_call_id: Option<&'a str>,
-    /// The tool's name, as the caller gave it.
+    /// The tool's name.
     pub tool_name: &'a str,
-    /// Who made the call.
+    /// Who calls.
     pub origin: Origin,
 }
 
@@ -38,11 +38,11 @@ pub struct ResultChange {
     pub content: Option<Vec<ContentBlock>>,
     /// New structured content; `Some(None)` removes it.
     pub structured: Option<Option<Value>>,
-    /// New details for front ends.
+    /// New details.
     pub details: Option<Value>,
-    /// Whether the call counts as failed from now on.
+    /// New error flag.
     pub is_error: Option<bool>,
-    /// What the call is said to have cost.
+    /// New usage.
     pub usage: Option<Usage>,
 }
 

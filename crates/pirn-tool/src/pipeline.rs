@@ -166,7 +166,7 @@ impl PipelineBuilder {
         self
     }
 
-    /// Makes the pipeline; nothing of it changes afterwards but the registry's tools.
+    /// Finishes the pipeline.
     pub fn build(self) -> Pipeline {
         Pipeline {
             inner: Arc::new(self.inner),
@@ -262,7 +262,7 @@ impl Pipeline {
         }
     }
 
-    /// The tools that calls are looked up in.
+    /// The tools.
     pub fn registry(&self) -> &Registry {
         &self.inner.registry
     }
@@ -445,8 +445,7 @@ impl Pipeline {
     }
 }
 
-/// Forgets the run that a call without one was, also when the call is dropped. What the call left behind, such as a script in
-/// the background, may still ask.
+/// Ends the run that a call without one was, also when the call is dropped.
 struct RunEnd {
     queue: ApprovalQueue,
     run: Arc<Run>,
@@ -454,6 +453,6 @@ struct RunEnd {
 
 impl Drop for RunEnd {
     fn drop(&mut self) {
-        self.queue.forget_run(&self.run.id);
+        self.queue.end_run(&self.run.id);
     }
 }

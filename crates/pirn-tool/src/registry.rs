@@ -73,7 +73,7 @@ enum Start {
 }
 
 impl Registry {
-    /// A registry without tools.
+    /// An empty registry.
     pub fn new() -> Self {
         Self::default()
     }

@@ -10,7 +10,9 @@ use pirn_terminal::{Table, Tty, columns};
 
 use crate::consent::Asking;
 use crate::failure::{Failure, Style};
-use crate::variables::{NO_COLOR, PIRN_BROWSER, PIRN_HOME, PIRN_SHELL, TERM};
+use crate::variables::{
+    HOME, NO_COLOR, PIRN_BROWSER, PIRN_HOME, PIRN_SHELL, TERM, TMPDIR, for_children,
+};
 
 /// Where a standard stream leads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,7 +61,10 @@ impl Invocation {
     pub(crate) fn read() -> Result<Self, Failure> {
         let cwd = std::env::current_dir()
             .context("the current folder cannot be read; it may have been deleted")?;
-        let home = std::env::home_dir().filter(|home| !home.as_os_str().is_empty());
+        let home = HOME.read().map(PathBuf::from).or_else(|| {
+            // What the system says of the user.
+            std::env::home_dir().filter(|home| !home.as_os_str().is_empty())
+        });
         let pirn_home = PIRN_HOME
             .read()
             .map(PathBuf::from)
@@ -69,10 +74,10 @@ impl Invocation {
             host: HostEnv {
                 cwd,
                 home,
-                temp_dir: std::env::temp_dir(),
+                temp_dir: TMPDIR.read().map_or_else(std::env::temp_dir, PathBuf::from),
                 pirn_home,
                 shell: PIRN_SHELL.read().map(PathBuf::from),
-                environment: std::env::vars_os().collect(),
+                environment: for_children(),
             },
             browser: PIRN_BROWSER.read(),
             stdin: stream(std::io::stdin().is_terminal()),

@@ -11,8 +11,8 @@
     )
 )]
 
-mod approvals;
 mod arguments;
+mod config;
 mod confinement;
 mod consent;
 mod doctor;
@@ -74,8 +74,8 @@ fn run() -> Result<Exit, Failure> {
         Command::Eval(arguments) => eval::run(&arguments, &invocation),
         Command::Tools(arguments) => listing::run(&arguments, &invocation),
         Command::Mcp(arguments) => mcp::run(&arguments, &invocation),
+        Command::Config(arguments) => config::run(&arguments, &invocation),
         Command::Trust(arguments) => trust::run(&arguments, &invocation),
-        Command::Approvals(arguments) => approvals::run(&arguments, &invocation),
         Command::Doctor(arguments) => doctor::run(&arguments, &invocation),
         Command::Completions(arguments) => completions(&arguments),
     }

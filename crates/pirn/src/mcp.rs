@@ -25,13 +25,11 @@ use arguments::{
     LogoutArguments, McpCommand, NamedArguments, PromptArguments, ToolsArguments, TraceArguments,
 };
 use pirn_terminal::on_one_line;
+use pirn_tool::closest;
 
 pub(crate) use arguments::{ConfigurationArguments, McpArguments};
 pub(crate) use configuration::{Configuration, overview};
 pub(crate) use servers::{TraceWhen, server_options, settle_and_tell};
-
-/// Names less alike than this are not offered as what was meant.
-const LIKENESS_MIN: f64 = 0.7;
 
 /// Runs one of the commands.
 pub(crate) fn run(arguments: &McpArguments, invocation: &Invocation) -> Result<Exit, Failure> {
@@ -58,13 +56,8 @@ fn no_servers() {
 
 /// Adds the name that was probably meant.
 fn suggest(failure: Failure, typed: &str, names: &[&str]) -> Failure {
-    let close = names
-        .iter()
-        .map(|known| (strsim::jaro_winkler(typed, known), known))
-        .filter(|(likeness, _)| *likeness >= LIKENESS_MIN)
-        .max_by(|left, right| left.0.total_cmp(&right.0));
-    match close {
-        Some((_, close)) => failure.hint(format!("did you mean `{}`?", on_one_line(close))),
+    match closest(typed, names.iter().copied()) {
+        Some(close) => failure.hint(format!("did you mean `{}`?", on_one_line(close))),
         None => failure,
     }
 }

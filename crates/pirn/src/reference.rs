@@ -152,7 +152,8 @@ fn meaning(argument: &Arg) -> String {
         .map(|value| format!("`{}`", value.get_name()))
         .collect();
     let takes_value = argument.get_action().takes_values();
-    let values = if takes_value && !values.is_empty() {
+    let are_shown = takes_value && !argument.is_hide_possible_values_set();
+    let values = if are_shown && !values.is_empty() {
         format!(" ({})", values.join(", "))
     } else {
         String::new()

@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use pirn_settings::{Problem, ProjectFileKind, Settings, Severity, Trust, project_file, user_file};
+use pirn_settings::{
+    Loaded, Problem, ProjectFileKind, Settings, Severity, Trust, project_file, user_file,
+};
 use pirn_terminal::on_one_line;
 
 use crate::failure::Failure;
@@ -10,14 +12,17 @@ use crate::invocation::Invocation;
 use crate::standard;
 use crate::trust::current;
 
-/// Reads the files. What is ignored is told in notes; what is wrong is a failure, since a run with other settings than those
-/// meant may be less safe.
+/// Reads the files; see [`told`].
 pub(crate) fn load(
     folder: &Path,
     trust: Trust,
     invocation: &Invocation,
 ) -> Result<Settings, Failure> {
-    let loaded = Settings::load(folder, trust, &invocation.host);
+    Ok(told(Settings::load(folder, trust, &invocation.host))?.settings)
+}
+
+/// Tells in notes what is ignored. What is wrong is a failure, since a run with other settings than those meant may be less safe.
+pub(crate) fn told(loaded: Loaded) -> Result<Loaded, Failure> {
     let mut failure: Option<Failure> = None;
     for problem in &loaded.problems {
         let text = on_one_line(&text(problem));
@@ -31,23 +36,19 @@ pub(crate) fn load(
         }
     }
     match failure {
-        None => Ok(loaded.settings),
+        None => Ok(loaded),
         Some(failure) => Err(failure.hint("docs/settings.md lists all settings with their values")),
     }
 }
 
-/// The same without notes; the error is the first thing that is wrong.
+/// Reads the files without notes; the error is the first thing that is wrong.
 pub(crate) fn load_quietly(
     folder: &Path,
     trust: Trust,
     invocation: &Invocation,
 ) -> Result<Settings, String> {
     let loaded = Settings::load(folder, trust, &invocation.host);
-    match loaded
-        .problems
-        .iter()
-        .find(|problem| problem.severity == Severity::Error)
-    {
+    match loaded.error() {
         None => Ok(loaded.settings),
         Some(problem) => Err(text(problem)),
     }

@@ -1,4 +1,5 @@
-//! The environment variables that Pirn reads, one row each.
+//! The environment variables that Pirn reads. A variable that is not in this table cannot be read: the reference is made of it,
+//! and a test finds every other place that would read the environment.
 
 use std::ffi::OsString;
 
@@ -11,52 +12,36 @@ pub(crate) struct Variable {
     pub(crate) help: &'static str,
 }
 
-/// The folder of Pirn's own files.
-pub(crate) const PIRN_HOME: Variable = Variable {
-    name: "PIRN_HOME",
-    help: "Folder of Pirn's own files instead of `~/.pirn`",
-};
-/// The shell of the tool `bash`.
-pub(crate) const PIRN_SHELL: Variable = Variable {
-    name: "PIRN_SHELL",
-    help: "Shell that the tool `bash` runs instead of `/bin/bash`",
-};
-/// What opens pages.
-pub(crate) const PIRN_BROWSER: Variable = Variable {
-    name: "PIRN_BROWSER",
-    help: "Command that opens pages, which gets the address as its last argument, instead of `xdg-open` or `open`",
-};
-/// Keeps traces.
-pub(crate) const PIRN_MCP_TRACE: Variable = Variable {
-    name: "PIRN_MCP_TRACE",
-    help: "When set, other commands than `pirn mcp` write a trace of MCP servers, too",
-};
-/// Where programs keep their configuration.
-pub(crate) const XDG_CONFIG_HOME: Variable = Variable {
-    name: "XDG_CONFIG_HOME",
-    help: "Where `pirn mcp import` looks for other programs' configuration instead of `~/.config`",
-};
-/// Turns colours off.
-pub(crate) const NO_COLOR: Variable = Variable {
-    name: "NO_COLOR",
-    help: "No colours, when set to anything but nothing",
-};
-/// Says what the terminal can do.
-pub(crate) const TERM: Variable = Variable {
-    name: "TERM",
-    help: "With `dumb`, no colours and no display that moves",
-};
+macro_rules! variables {
+    ($($name:ident: $help:literal,)*) => {
+        $(
+            #[doc = $help]
+            pub(crate) const $name: Variable = Variable {
+                name: stringify!($name),
+                help: $help,
+            };
+        )*
 
-/// All of them, in the order of the reference.
-#[cfg(test)]
-pub(crate) const ALL: [Variable; 6] = [
-    PIRN_HOME,
-    PIRN_SHELL,
-    PIRN_BROWSER,
-    PIRN_MCP_TRACE,
-    NO_COLOR,
-    TERM,
-];
+        /// All of them, in the order of the reference.
+        #[cfg(test)]
+        pub(crate) const ALL: &[Variable] = &[$($name),*];
+    };
+}
+
+variables! {
+    PIRN_HOME: "Folder of Pirn's own files instead of `~/.pirn`",
+    PIRN_SHELL: "Shell that the tool `bash` runs instead of `/bin/bash`",
+    PIRN_BROWSER: "Command that opens pages, which gets the address as its last argument, instead of `xdg-open` or `open`",
+    PIRN_MCP_TRACE: "When set, other commands than `pirn mcp` write a trace of MCP servers, too",
+    HOME: "The user's home folder; without it, the one that the system knows",
+    PATH: "Where programs are looked for, such as interpreters, git and the commands of MCP servers",
+    TMPDIR: "Folder of files that need not stay, instead of `/tmp`",
+    XDG_CONFIG_HOME: "Where `pirn mcp import` looks for other programs' configuration instead of `~/.config`",
+    VISUAL: "Editor that `pirn config edit` opens",
+    EDITOR: "The same where `VISUAL` is not set; without both `vi`",
+    NO_COLOR: "No colours, when set to anything but nothing",
+    TERM: "With `dumb`, no colours and no display that moves",
+}
 
 impl Variable {
     /// The value; an empty one counts as none.
@@ -68,3 +53,15 @@ impl Variable {
         std::env::var_os(self.name).filter(|value| !value.is_empty())
     }
 }
+
+/// All that the process was given, for children. What Pirn itself goes by is read one by one.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "here the binary reads what children are given"
+)]
+pub(crate) fn for_children() -> Vec<(OsString, OsString)> {
+    std::env::vars_os().collect()
+}
+
+#[cfg(test)]
+mod tests;

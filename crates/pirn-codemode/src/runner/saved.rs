@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use pirn_tool::CallStage;
 use pirn_vm::{JsString, JsonText, Output};
 
 use crate::host::CallEnd;
@@ -11,8 +10,6 @@ use crate::result::CallRecord;
 /// What is kept of a run besides its VM.
 pub(crate) struct SavedRun {
     pub(crate) wall: Duration,
-    /// What of the time limit is used up; less than `wall` where the clock stood still.
-    pub(crate) time_used: Duration,
     pub(crate) output: Vec<Output>,
     pub(crate) notifications: Vec<JsString>,
     pub(crate) records: Vec<CallRecord>,
@@ -27,10 +24,12 @@ pub(crate) struct SavedCall {
     pub(crate) stage: SavedStage,
 }
 
-/// What an open call had come to.
+/// How far an open call had come.
 pub(crate) enum SavedStage {
-    /// It was open, and so far.
-    Open(CallStage),
+    /// It waited for room; nothing happened yet.
+    Queued,
+    /// It was made, and did not confirm that it stopped.
+    Started,
     /// It ended while the script was saved.
     Ended(CallEnd),
 }

@@ -262,7 +262,6 @@ fn run_options(host: &Arc<Host>, cancel: &CancellationToken, time: Duration) -> 
                 host.print(&format!("{text}\n"));
             }
         })),
-        ..RunOptions::default()
     }
 }
 

@@ -1,6 +1,6 @@
 use serde_json::{Value, json};
 
-use super::{changed, set_value};
+use super::{changed, remove_value, set_value};
 use crate::tree::Node;
 
 /// Adds `x` to the list at `a.b`.
@@ -68,4 +68,27 @@ fn a_file_is_made_and_changed() {
         "{error}"
     );
     assert_eq!(std::fs::read_to_string(&path).unwrap(), "{");
+}
+
+#[test]
+fn a_member_is_taken_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("file");
+    let remove = |keys: &[&str]| remove_value(&path, 1024, keys);
+    assert!(!remove(&["a"]).unwrap());
+    assert!(!path.exists());
+    std::fs::write(&path, "{\n  // Why\n  \"a\": {\"b\": 1, \"c\": 2},\n}\n").unwrap();
+    assert!(remove(&["a", "b"]).unwrap());
+    assert!(!remove(&["a", "b"]).unwrap());
+    assert!(!remove(&["x", "y"]).unwrap());
+    assert_eq!(
+        std::fs::read_to_string(&path).unwrap(),
+        "{\n  // Why\n  \"a\": {\"c\": 2},\n}\n"
+    );
+    std::fs::write(&path, "{").unwrap();
+    let error = remove(&["a"]).unwrap_err().to_string();
+    assert!(
+        error.contains(":1 cannot be changed: it is not valid JSON"),
+        "{error}"
+    );
 }

@@ -383,10 +383,6 @@ pub(crate) fn find(keys: &'static [Key], name: &str) -> Option<&'static Key> {
 
 /// What was probably meant by a name that is not in `keys`.
 pub(crate) fn meant_by(keys: &'static [Key], name: &str) -> Option<&'static str> {
-    /// Two slips of the finger; more would take real other words for misspellings.
-    const DISTANCE_MAX: usize = 2;
-    /// Short names are near everything.
-    const CHARACTERS_MIN: usize = 3;
     let foreign = FOREIGN_KEYS
         .iter()
         .find(|(foreign, _)| *foreign == name)
@@ -394,17 +390,5 @@ pub(crate) fn meant_by(keys: &'static [Key], name: &str) -> Option<&'static str>
     if let Some(key) = foreign {
         return Some(key.name);
     }
-    let plain = |text: &str| text.replace(['_', '-'], "").to_lowercase();
-    let written = plain(name);
-    let far = |key: &Key| strsim::damerau_levenshtein(&written, &plain(key.name));
-    keys.iter()
-        .map(|key| (far(key), key))
-        .filter(|(distance, key)| {
-            let long = name.chars().count().min(key.name.len()) >= CHARACTERS_MIN;
-            *distance <= if long { DISTANCE_MAX } else { 0 }
-                // Half the word would have to be wrong.
-                && distance * 2 < key.name.len()
-        })
-        .min_by_key(|(distance, _)| *distance)
-        .map(|(_, key)| key.name)
+    pirn_tool::closest(name, keys.iter().map(|key| key.name))
 }

@@ -3,7 +3,7 @@ use std::path::Path;
 use pirn_sandbox::{Level, NetworkMode, Profile};
 use serde_json::Value;
 
-use super::{Paths, Severity, read};
+use super::{Loaded, Paths, Severity, read};
 use crate::rows::{Form, Kind, ROWS};
 use crate::values::Settings;
 
@@ -17,7 +17,9 @@ fn loaded(user: &str, project: &str) -> (Settings, Vec<String>) {
         }
     }
     let [user, project] = &paths;
-    let (settings, problems) = read(
+    let Loaded {
+        settings, problems, ..
+    } = read(
         Some(user),
         Some(project),
         &Paths {
@@ -40,6 +42,13 @@ fn loaded(user: &str, project: &str) -> (Settings, Vec<String>) {
     (settings, said.collect())
 }
 
+/// A file with one setting.
+fn written(key: &str, value: &str) -> String {
+    key.rsplit('.').fold(value.to_owned(), |value, name| {
+        format!("{{\"{name}\": {value}}}")
+    })
+}
+
 /// What is said about one value of the user's, if anything.
 #[track_caller]
 fn check_said(text: &str, expected: &[&str]) {
@@ -52,11 +61,14 @@ fn values_count() {
     let user = r#"{
       // A comment
       "$schema": "x",
+      "defaultProjectTrust": "never",
       "sandbox": {
         "profile": "read-only", "network": "allow-list", "require": "full", "writeRoots": ["~/cache", "/srv/out"],
         "readable": "listed", "readRoots": ["/opt"], "unreadable": ["...", "**/*.pem"], "allowedHosts": ["a.example:443"],
         "deniedHosts": ["*.b.example"], "privateNetworks": true, "memoryMb": 512, "processes": 64,
       },
+      "codemode": {"memoryMb": 64, "memoryTotalMb": 512, "cpuSeconds": 5, "timeoutSeconds": 60, "callsInFlight": 8,
+        "callsMax": 100, "cellsMax": 4},
       "eval": {
         "python": "python3.12", "node": "/opt/node", "engine": "persistent", "allowNonInteractive": true,
         "requireConfirmation": false, "rememberApprovals": true, "effects": ["read"], "network": "on", "timeoutSeconds": 60
@@ -80,9 +92,9 @@ fn values_count() {
     let given: Value =
         serde_json::from_str(&user.replace("// A comment", "").replace("64,\n", "64\n")).unwrap();
     for row in ROWS {
-        let (group, name) = row.key.split_once('.').unwrap();
-        assert!(!given[group][name].is_null(), "{} is not tried", row.key);
-        let without = format!("{{\"{group}\": {{\"{name}\": {}}}}}", given[group][name]);
+        let value = row.key.split('.').fold(&given, |value, name| &value[name]);
+        assert!(!value.is_null(), "{} is not tried", row.key);
+        let without = written(row.key, &value.to_string());
         assert_ne!(loaded(&without, "").0, Settings::default(), "{}", row.key);
     }
 }
@@ -90,10 +102,10 @@ fn values_count() {
 #[test]
 fn defaults_are_as_documented() {
     for row in ROWS {
-        let (group, name) = row.key.split_once('.').unwrap();
-        let (settings, said) = loaded(
-            &format!("{{\"{group}\": {{\"{name}\": {}}}}}", row.default),
-            "",
+        let (settings, said) = loaded(&written(row.key, row.default), "");
+        assert_eq!(
+            row.value(&settings).to_string(),
+            row.default.replace(", ", ",")
         );
         assert_eq!(
             (settings, said),
@@ -107,8 +119,7 @@ fn defaults_are_as_documented() {
 #[test]
 fn every_word_is_understood() {
     for row in ROWS {
-        let (group, name) = row.key.split_once('.').unwrap();
-        let (Kind::Word(words, _) | Kind::Texts(Form::Word(words), _)) = row.kind else {
+        let (Kind::Word(words, ..) | Kind::Texts(Form::Word(words), _)) = row.kind else {
             continue;
         };
         for word in words {
@@ -116,12 +127,12 @@ fn every_word_is_understood() {
                 Kind::Word(..) => format!("\"{word}\""),
                 _ => format!("[\"{word}\"]"),
             };
-            check_said(&format!("{{\"{group}\": {{\"{name}\": {value}}}}}"), &[]);
+            check_said(&written(row.key, &value), &[]);
         }
     }
     let all = |names: &[&str], key: &str| {
         let row = ROWS.iter().find(|row| row.key == key).unwrap();
-        let Kind::Word(words, _) = row.kind else {
+        let Kind::Word(words, ..) = row.kind else {
             panic!("{key}");
         };
         let (mut words, mut names) = (words.to_vec(), names.to_vec());
@@ -175,10 +186,10 @@ fn what_is_wrong_is_named() {
         ],
     );
     check_said(
-        "{\"sandbox\": {\"profil\": 1, \"timeoutSeconds\": 1, \"x\": 1}, \"sandbox.profile\": 1, \"evla\": 1, \"theme\": 1}",
+        "{\"sandbox\": {\"profil\": 1, \"rememberApprovals\": 1, \"x\": 1}, \"sandbox.profile\": 1, \"evla\": 1, \"theme\": 1}",
         &[
             "note U:1: sandbox.profil: is no setting and is ignored; did you mean sandbox.profile?",
-            "note U:1: sandbox.timeoutSeconds: is no setting and is ignored; did you mean eval.timeoutSeconds?",
+            "note U:1: sandbox.rememberApprovals: is no setting and is ignored; did you mean eval.rememberApprovals?",
             "note U:1: sandbox.x: is no setting and is ignored",
             "note U:1: sandbox.profile: is no setting here; it is written {\"sandbox\": {\"profile\": …}}",
             "note U:1: evla: is no setting and is ignored; did you mean eval?",
@@ -193,6 +204,7 @@ fn what_is_wrong_is_named() {
 
 /// A setting in the user's file, the same in the project's, and what counts then; `!` where something is left out.
 const PROJECT: &str = r#"
+defaultProjectTrust     | null                | "always"            | "ask" !
 sandbox.profile         | null                | "read-only"         | "read-only"
 sandbox.profile         | null                | "off"               | "workspace-write" !
 sandbox.profile         | "off"               | "off"               | "off"
@@ -216,6 +228,20 @@ sandbox.memoryMb        | null                | 100                 | 100
 sandbox.memoryMb        | 100                 | 200                 | 100 !
 sandbox.processes       | null                | 100                 | 100
 sandbox.processes       | null                | 5000                | 4096 !
+codemode.memoryMb       | null                | 255                 | 255
+codemode.memoryMb       | null                | 257                 | 256 !
+codemode.memoryTotalMb  | null                | 1023                | 1023
+codemode.memoryTotalMb  | null                | 1025                | 1024 !
+codemode.cpuSeconds     | null                | 59                  | 59
+codemode.cpuSeconds     | null                | 61                  | 60 !
+codemode.timeoutSeconds | null                | 1799                | 1799
+codemode.timeoutSeconds | null                | 1801                | 1800 !
+codemode.callsInFlight  | null                | 63                  | 63
+codemode.callsInFlight  | null                | 65                  | 64 !
+codemode.callsMax       | null                | 99999               | 99999
+codemode.callsMax       | null                | 100001              | 100000 !
+codemode.cellsMax       | null                | 127                 | 127
+codemode.cellsMax       | null                | 129                 | 128 !
 eval.python             | null                | "./evil"            | null !
 eval.node               | "node"              | "./evil"            | "node" !
 eval.engine             | null                | "persistent"        | "persistent"
@@ -237,8 +263,7 @@ fn a_project_cannot_make_things_weaker() {
         let [key, user, project, expected] = cells[..] else {
             panic!("{row}");
         };
-        let (group, name) = key.split_once('.').unwrap();
-        let file = |value: &str| format!("{{\"{group}\": {{\"{name}\": {value}}}}}");
+        let file = |value: &str| written(key, value);
         let (settings, said) = loaded(&file(user), &file(project));
         let value = expected.trim_end_matches(" !");
         assert_eq!(settings, loaded(&file(value), "").0, "{row}");

@@ -2,8 +2,8 @@ use std::path::{Path, PathBuf};
 
 use super::store::PathCase;
 use super::{
-    DefaultTrust, ProjectFile, ProjectFileKind, Reason, Trust, TrustAnswer, TrustCase, TrustStore,
-    UserFolders, Verdict, project_folder, resolve,
+    Decision, DefaultTrust, HookAnswer, ProjectFile, ProjectFileKind, ProjectTrust, Reason, Trust,
+    TrustAnswer, TrustHook, TrustStore, UserFolders, Verdict, project_folder,
 };
 
 struct Fixture {
@@ -57,6 +57,17 @@ impl Fixture {
         )
     }
 
+    fn project_trust(&self, flag: Option<Trust>, default_trust: DefaultTrust) -> ProjectTrust {
+        ProjectTrust {
+            folder: self.project.clone(),
+            files: self.gated(),
+            flag,
+            hooks: Vec::new(),
+            default_trust,
+            store: self.store(),
+        }
+    }
+
     /// The verdict as one word and its reason, with `!` where the user was asked.
     fn verdict(
         &self,
@@ -64,18 +75,14 @@ impl Fixture {
         default_trust: DefaultTrust,
         answer: Option<TrustAnswer>,
     ) -> String {
+        let project = self.project_trust(flag, default_trust);
         let mut asked = "";
-        let (gated, store) = (self.gated(), self.store());
-        let case = TrustCase {
-            folder: &self.project,
-            gated: &gated,
-            flag,
-            default_trust,
-            store: &store,
-        };
-        let verdict = resolve(&case, || {
-            asked = " !";
-            answer
+        let verdict = project.decide().and_then(|decision| match decision {
+            Decision::Made(verdict) => Ok(verdict),
+            Decision::Open => {
+                asked = " !";
+                answer.map_or(Ok(Verdict::UNDECIDED), |answer| project.answered(answer))
+            }
         });
         match verdict {
             Ok(Verdict { trust, reason }) => {
@@ -321,4 +328,38 @@ fn what_needs_trust() {
         Vec::<String>::new()
     );
     assert_eq!(project_folder(&fixture.project, Some(&own)), None);
+}
+
+#[test]
+fn hooks_come_before_what_was_kept_and_after_flags() {
+    let hook = |answer| -> TrustHook { Box::new(move |_, _| answer) };
+    let fixture = Fixture::new();
+    fixture.gate();
+    fixture.write_file("{\"$/srv/project\": false}");
+    let decided = |flag, hooks| {
+        let mut project = fixture.project_trust(flag, DefaultTrust::Never);
+        project.hooks = hooks;
+        let Verdict { trust, reason } = project.known().unwrap();
+        (trust, reason.word())
+    };
+    let undecided = || hook(HookAnswer::Undecided);
+    assert_eq!(
+        decided(None, vec![undecided(), hook(HookAnswer::Trusted)]),
+        (Trust::Trusted, "hook")
+    );
+    assert_eq!(
+        decided(
+            None,
+            vec![hook(HookAnswer::Untrusted), hook(HookAnswer::Trusted)]
+        ),
+        (Trust::Untrusted, "hook")
+    );
+    assert_eq!(
+        decided(None, vec![undecided()]),
+        (Trust::Untrusted, "saved")
+    );
+    assert_eq!(
+        decided(Some(Trust::Untrusted), vec![hook(HookAnswer::Trusted)]),
+        (Trust::Untrusted, "flag")
+    );
 }

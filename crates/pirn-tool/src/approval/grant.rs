@@ -125,7 +125,7 @@ pub struct MemoryGrants {
 }
 
 impl MemoryGrants {
-    /// A store in which nothing is granted yet.
+    /// An empty store.
     pub fn new() -> Self {
         Self::default()
     }

@@ -26,7 +26,9 @@ pub fn closest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Opt
             } else {
                 usize::MAX
             };
-            (distance <= slips_max).then_some((distance, candidate))
+            // Names of which half would have to be wrong are near everything.
+            let is_close = distance == 0 || distance.saturating_mul(2) < wanted.len();
+            (distance <= slips_max && is_close).then_some((distance, candidate))
         })
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, candidate)| candidate)

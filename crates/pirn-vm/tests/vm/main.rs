@@ -16,6 +16,5 @@ mod calls;
 mod contract;
 mod interrupt;
 mod order;
-mod room;
 mod snapshot;
 mod support;

@@ -11,7 +11,6 @@ use pirn_vm::{
 pub(crate) static ENGINE: LazyLock<VmEngine> = LazyLock::new(|| {
     VmEngine::new(EngineOptions {
         live_vms_max: 1_100,
-        memory_total_bytes: u64::MAX,
         ..EngineOptions::default()
     })
     .expect("the engine starts")

@@ -1,6 +1,5 @@
 //! What `pirn doctor` looks at.
 
-use std::ffi::OsStr;
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -15,6 +14,7 @@ use crate::invocation::{Display, Invocation, Stream};
 use crate::mcp;
 use crate::settings;
 use crate::trust;
+use crate::variables::PATH;
 
 /// One thing to look at.
 pub(super) struct Check {
@@ -87,7 +87,7 @@ const STARTS: usize = 21;
 /// How long `true` may take to run on the busiest machine.
 const CHILD_WAIT: Duration = Duration::from_secs(10);
 
-fn version(_surroundings: &Invocation) -> Report {
+fn version(_invocation: &Invocation) -> Report {
     Report::good(format!(
         "pirn {} for {} on {}, engine {}",
         env!("CARGO_PKG_VERSION"),
@@ -97,7 +97,7 @@ fn version(_surroundings: &Invocation) -> Report {
     ))
 }
 
-fn engine(_surroundings: &Invocation) -> Report {
+fn engine(_invocation: &Invocation) -> Report {
     match median_start() {
         Ok(start) => Report::good(format!("a script starts in {} µs", start.as_micros())),
         Err(error) => Report::bad(
@@ -112,7 +112,6 @@ fn median_start() -> anyhow::Result<Duration> {
     let options = EngineOptions {
         live_vms_max: 1,
         memory_bytes_max: Limits::default().memory_bytes,
-        ..EngineOptions::default()
     };
     let engine = VmEngine::new(options)?;
     let program = Program {
@@ -190,10 +189,7 @@ fn bash(invocation: &Invocation) -> Report {
         };
     }
     let usual = PathBuf::from("/bin/bash");
-    let found = usual
-        .is_file()
-        .then_some(usual)
-        .or_else(|| on_path(invocation, "bash"));
+    let found = usual.is_file().then_some(usual).or_else(|| on_path("bash"));
     match found {
         Some(path) => Report::good(path.display().to_string()),
         None => Report::lacking(
@@ -203,8 +199,8 @@ fn bash(invocation: &Invocation) -> Report {
     }
 }
 
-fn git(invocation: &Invocation) -> Report {
-    match on_path(invocation, "git") {
+fn git(_invocation: &Invocation) -> Report {
+    match on_path("git") {
         Some(path) => Report::good(path.display().to_string()),
         None => Report::lacking(
             "not found",
@@ -213,13 +209,8 @@ fn git(invocation: &Invocation) -> Report {
     }
 }
 
-pub(super) fn on_path(invocation: &Invocation, program: &str) -> Option<PathBuf> {
-    let path = invocation
-        .host
-        .environment
-        .iter()
-        .find(|(name, _)| name == OsStr::new("PATH"))?;
-    std::env::split_paths(&path.1)
+pub(super) fn on_path(program: &str) -> Option<PathBuf> {
+    std::env::split_paths(&PATH.read()?)
         .map(|folder| folder.join(program))
         .find(|candidate| candidate.is_file())
 }

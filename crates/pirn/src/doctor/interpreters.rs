@@ -55,7 +55,7 @@ fn interpreter(
     let path = if name.contains('/') {
         Some(PathBuf::from(name)).filter(|path| path.is_file())
     } else {
-        on_path(invocation, name)
+        on_path(name)
     };
     let from = match set {
         Some(_) => format!(", from {setting}"),

@@ -4,15 +4,14 @@ use std::path::Path;
 
 use serde_json::json;
 
-use super::question::{Offer, ask, current, owner, real_path, row, unusable};
+use super::question::{Offer, ask, current, real_path, row, unusable};
 use crate::arguments::TrustArguments;
 use crate::consent::Asking;
 use crate::failure::{Exit, Failure};
 use crate::invocation::Invocation;
 use crate::standard;
 use pirn_settings::{
-    DefaultTrust, ProjectFile, ProjectFileKind, Reason, StoreError, Trust, TrustAnswer, TrustCase,
-    TrustStore, Verdict, resolve,
+    ProjectFileKind, ProjectTrust, Reason, StoreError, Trust, TrustAnswer, Verdict,
 };
 use pirn_terminal::on_one_line;
 
@@ -29,21 +28,13 @@ pub(crate) fn run(arguments: &TrustArguments, invocation: &Invocation) -> Result
             folder.display()
         )));
     }
-    let gated = ProjectFile::find(&folder, &ProjectFileKind::ALL, &owner(invocation));
-    let store = TrustStore::new(invocation.host.pirn_home.as_deref());
-    let case = TrustCase {
-        folder: &folder,
-        gated: &gated,
-        flag: None,
-        default_trust: DefaultTrust::Ask,
-        store: &store,
-    };
+    let project = ProjectTrust::find(folder, &ProjectFileKind::ALL, &invocation.host);
     if arguments.show {
-        let verdict = resolve(&case, || None).map_err(unusable)?;
+        let verdict = project.known().map_err(unusable)?;
         let text = if arguments.json {
-            as_json(&case, &verdict)
+            as_json(&project, &verdict)
         } else {
-            as_text(&case, &verdict)
+            as_text(&project, &verdict)
         };
         standard::write_out(&text)?;
         return Ok(Exit::Success);
@@ -52,18 +43,18 @@ pub(crate) fn run(arguments: &TrustArguments, invocation: &Invocation) -> Result
         (true, _, _) => TrustAnswer::Trust,
         (_, true, _) => TrustAnswer::Deny,
         (_, _, true) => TrustAnswer::TrustParent,
-        (false, false, false) => asked(&case, invocation)?,
+        (false, false, false) => asked(&project, invocation)?,
     };
-    answer.save(&folder, &store).map_err(unusable)?;
-    say(answer, &case);
+    project.answered(answer).map_err(unusable)?;
+    say(answer, &project);
     Ok(Exit::Success)
 }
 
-fn asked(case: &TrustCase<'_>, invocation: &Invocation) -> Result<TrustAnswer, Failure> {
+fn asked(project: &ProjectTrust, invocation: &Invocation) -> Result<TrustAnswer, Failure> {
     // A file that cannot be changed is better known before the question than after.
-    case.store.nearest(case.folder).map_err(unusable)?;
+    project.store.nearest(&project.folder).map_err(unusable)?;
     let answer = match invocation.asking() {
-        Asking::Possible => ask(case.folder, case.gated, Offer::Kept),
+        Asking::Possible => ask(project, Offer::Kept),
         Asking::Impossible => None,
     };
     answer.ok_or_else(|| {
@@ -72,9 +63,9 @@ fn asked(case: &TrustCase<'_>, invocation: &Invocation) -> Result<TrustAnswer, F
     })
 }
 
-fn say(answer: TrustAnswer, case: &TrustCase<'_>) {
-    let folder = on_one_line(&case.folder.to_string_lossy());
-    let done = match (answer, case.folder.parent()) {
+fn say(answer: TrustAnswer, project: &ProjectTrust) {
+    let folder = on_one_line(&project.folder.to_string_lossy());
+    let done = match (answer, project.folder.parent()) {
         (TrustAnswer::TrustParent, Some(parent)) => {
             let parent = on_one_line(&parent.to_string_lossy());
             format!("{parent} is trusted from now on, with all that is in it")
@@ -88,10 +79,10 @@ fn say(answer: TrustAnswer, case: &TrustCase<'_>) {
     standard::note(&done);
 }
 
-fn as_text(case: &TrustCase<'_>, verdict: &Verdict) -> String {
-    let folder = on_one_line(&case.folder.to_string_lossy());
-    let mut text = format!("{folder}: {}\n", in_words(verdict, case.folder));
-    text.extend(case.gated.iter().map(|file| row(file, case.folder)));
+fn as_text(project: &ProjectTrust, verdict: &Verdict) -> String {
+    let folder = on_one_line(&project.folder.to_string_lossy());
+    let mut text = format!("{folder}: {}\n", in_words(verdict, &project.folder));
+    text.extend(project.files.iter().map(|file| row(file, &project.folder)));
     text
 }
 
@@ -112,21 +103,22 @@ fn in_words(verdict: &Verdict, folder: &Path) -> String {
         Reason::Saved(at) if at == folder => "as you decided".to_owned(),
         Reason::Saved(at) => format!("as you decided for {}", on_one_line(&at.to_string_lossy())),
         Reason::NothingGated => "it has no files that need trust".to_owned(),
-        Reason::Setting => "by the setting".to_owned(),
+        Reason::Setting => "by the setting defaultProjectTrust".to_owned(),
+        Reason::Hook => "by a hook".to_owned(),
         Reason::Undecided => "nobody decided yet".to_owned(),
         Reason::Flag | Reason::Answer => "for this run".to_owned(),
     };
     format!("{state}, {reason}")
 }
 
-fn as_json(case: &TrustCase<'_>, verdict: &Verdict) -> String {
-    let gated: Vec<String> = case
-        .gated
+fn as_json(project: &ProjectTrust, verdict: &Verdict) -> String {
+    let gated: Vec<String> = project
+        .files
         .iter()
         .map(|gated| gated.path.to_string_lossy().into_owned())
         .collect();
     let mut value = json!({
-        "path": case.folder.to_string_lossy(),
+        "path": project.folder.to_string_lossy(),
         "trusted": verdict.trust == Trust::Trusted,
         "reason": verdict.reason.word(),
         "gated": gated,

@@ -8,11 +8,9 @@ use crate::failure::Failure;
 use crate::invocation::Invocation;
 use crate::standard;
 use pirn_settings::{
-    DefaultTrust, ProjectFile, ProjectFileKind, Reason, StoreError, Trust, TrustAnswer, TrustCase,
-    TrustStore, UserFolders, Verdict, resolve,
+    Decision, ProjectFile, ProjectFileKind, ProjectTrust, StoreError, Trust, TrustAnswer, Verdict,
 };
-use pirn_terminal::Tty;
-use pirn_terminal::on_one_line;
+use pirn_terminal::{Tty, on_one_line};
 
 /// Answers on offer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,35 +29,35 @@ pub(crate) fn decide(
     approval: &ApprovalArguments,
     invocation: &Invocation,
 ) -> Result<Trust, Failure> {
-    let folder = real_path(folder)?;
-    let gated = ProjectFile::find(&folder, kinds, &owner(invocation));
-    if gated.is_empty() {
+    let mut project = ProjectTrust::find(real_path(folder)?, kinds, &invocation.host);
+    if project.files.is_empty() {
         // There is nothing that could be loaded.
         return Ok(Trust::Trusted);
     }
-    let store = TrustStore::new(invocation.host.pirn_home.as_deref());
-    let case = TrustCase {
-        folder: &folder,
-        gated: &gated,
-        flag: approval.flag(),
-        default_trust: DefaultTrust::Ask,
-        store: &store,
+    project.flag = approval.flag();
+    let answer = match project.decide().map_err(unusable)? {
+        Decision::Made(verdict) => return Ok(verdict.trust),
+        Decision::Open => match invocation.asking() {
+            Asking::Possible => ask(&project, Offer::Everything),
+            Asking::Impossible => None,
+        },
     };
-    let verdict = resolve(&case, || match invocation.asking() {
-        Asking::Possible => ask(&folder, &gated, Offer::Everything),
-        Asking::Impossible => None,
-    })
-    .map_err(unusable)?;
-    if verdict.reason == Reason::Undecided {
-        let names: Vec<String> = gated.iter().map(|file| shown(file, &folder)).collect();
-        standard::note(&format!(
-            "{} in {} was not loaded, since nobody has said whether to trust the folder; `pirn trust` decides, \
-             --approve trusts it for one run",
-            names.join(", "),
-            on_one_line(&folder.to_string_lossy())
-        ));
+    if let Some(answer) = answer {
+        return Ok(project.answered(answer).map_err(unusable)?.trust);
     }
-    Ok(verdict.trust)
+    let folder = &project.folder;
+    let names: Vec<String> = project
+        .files
+        .iter()
+        .map(|file| shown(file, folder))
+        .collect();
+    standard::note(&format!(
+        "{} in {} was not loaded, since nobody has said whether to trust the folder; `pirn trust` decides, \
+         --approve trusts it for one run",
+        names.join(", "),
+        on_one_line(&folder.to_string_lossy())
+    ));
+    Ok(Trust::Untrusted)
 }
 
 /// What counts for the project's files of these kinds, as far as it is known without asking.
@@ -70,23 +68,15 @@ pub(crate) fn current(
 ) -> Result<Verdict, StoreError> {
     // A folder that is gone has nothing that could be loaded.
     let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
-    let gated = ProjectFile::find(&folder, kinds, &owner(invocation));
-    let store = TrustStore::new(invocation.host.pirn_home.as_deref());
-    let case = TrustCase {
-        folder: &folder,
-        gated: &gated,
-        flag: None,
-        default_trust: DefaultTrust::Ask,
-        store: &store,
-    };
-    resolve(&case, || None)
+    ProjectTrust::find(folder, kinds, &invocation.host).known()
 }
 
 /// Puts the question. `None` without a terminal.
-pub(super) fn ask(folder: &Path, gated: &[ProjectFile], offer: Offer) -> Option<TrustAnswer> {
+pub(super) fn ask(project: &ProjectTrust, offer: Offer) -> Option<TrustAnswer> {
+    let folder = &project.folder;
     let shown = on_one_line(&folder.to_string_lossy());
     let mut question = format!("\u{1b}[0mDo you trust {shown}? Its files steer what Pirn does:\n");
-    question.extend(gated.iter().map(|file| row(file, folder)));
+    question.extend(project.files.iter().map(|file| row(file, folder)));
     let parent = folder.parent();
     let mut choices = vec!["[y]es"];
     let above;
@@ -122,13 +112,6 @@ pub(super) fn real_path(folder: &Path) -> Result<std::path::PathBuf, Failure> {
     folder.canonicalize().map_err(|error| {
         Failure::usage_because(error, format!("{} cannot be used", folder.display()))
     })
-}
-
-pub(super) fn owner(invocation: &Invocation) -> UserFolders<'_> {
-    UserFolders {
-        home: invocation.host.home.as_deref(),
-        pirn_home: invocation.host.pirn_home.as_deref(),
-    }
 }
 
 pub(super) fn unusable(error: StoreError) -> Failure {

@@ -11,8 +11,8 @@
     reason = "helpers of tests fail like tests"
 )]
 
-mod approvals;
 mod commands;
+mod config;
 mod consent;
 mod ends;
 mod eval;

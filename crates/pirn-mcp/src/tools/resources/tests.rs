@@ -114,7 +114,9 @@ async fn call(library: Library, tool: &str, arguments: Value) -> ToolResult {
         .iter()
         .find(|known| known.spec().name == tool)
         .unwrap();
-    tool.call_alone(arguments).await.result
+    tool.handler()
+        .call(arguments, CallContext::detached("1"))
+        .await
 }
 
 #[test]
