@@ -29,6 +29,7 @@ const IDLE_VMS: u32 = 1_000;
 pub(crate) fn measure(options: &Options, report: &mut Report) -> Result<()> {
     let engine = VmEngine::new(EngineOptions {
         live_vms_max: IDLE_VMS + 50,
+        memory_total_bytes: u64::MAX,
         ..EngineOptions::default()
     })?;
     if options.wants("vm.fresh_us") || options.wants("vm.drop_us") {

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use pirn_codemode::{
     Cell, CellStatus, EXEC_TOOL_NAME, ExecTool, OutputFolder, PipelineHost, RunOptions, Script,
-    ScriptLimits, run_script,
+    ScriptLimits, ScriptService, ScriptServiceOptions, ScriptStore, run_script,
 };
 use pirn_tool::{
     BeforeVerdict, CallContext, CallRequest, Effects, Hook, HookCall, Pipeline, Registry, Rule,
@@ -87,11 +87,16 @@ pub(crate) async fn main() -> Result<(), Box<dyn Error>> {
     registry.register(weather());
     registry.register(publish());
     let files = std::env::temp_dir();
+    let store = ScriptStore::default();
+    let service = ScriptService::new(ScriptServiceOptions {
+        store: Arc::new(store.clone()),
+        ..ScriptServiceOptions::new(engine.clone())
+    });
     let exec = ExecTool {
         folder: Some(OutputFolder::new(files)),
-        ..ExecTool::new(engine.clone())
+        ..ExecTool::over(service)
     };
-    let store = exec.store.clone();
+    registry.register(exec.wait_tool());
     registry.register(exec.into_tool());
     // Of the rules that match a call the strictest holds. Without an approver, asking is refusing.
     let policy = RulePolicy {
@@ -171,7 +176,7 @@ pub(crate) async fn main() -> Result<(), Box<dyn Error>> {
     // [suspend]
     // A script that waits is a value: a few hundred kilobytes that go on here, later, or in another process.
     let bytes = cell.suspend().await?;
-    let cell = Cell::resume(&engine, &bytes, &environment, RunOptions::default())?;
+    let cell = Cell::resume(&engine, &bytes, &environment, RunOptions::default()).await?;
     if let CellStatus::Ended(result) = cell.wait(Duration::from_secs(10)).await?.status {
         println!("resumed to its end: {:?}", result.outcome);
     }

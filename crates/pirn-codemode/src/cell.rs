@@ -5,15 +5,15 @@ mod saved;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
 use pirn_vm::{JsString, Output, VmEngine};
-use tokio::sync::Notify;
-use tokio_util::sync::CancellationToken;
+use tokio::sync::{Notify, mpsc, oneshot};
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::abort::Abort;
 use crate::host::Environment;
 use crate::result::{ScriptError, ScriptErrorKind, ScriptResult};
-use crate::runner::{Pause, Progress, ProgressSink, Run};
+use crate::runner::{Order, Pause, Progress, ProgressSink, Run};
 use crate::script::{RunOptions, Script, prepare, with_hints};
 use saved::{Saved, Undelivered};
 
@@ -49,7 +49,7 @@ const TERMINATED: &str = "The script was terminated";
 pub struct Cell {
     shared: Arc<Shared>,
     abort: Abort,
-    suspend: CancellationToken,
+    orders: mpsc::Sender<Order>,
     // Declared last, so that the task ends after the handles it looks at are gone.
     _task: AbortOnDropHandle<()>,
 }
@@ -70,7 +70,8 @@ struct Shared {
 struct State {
     output: Vec<Output>,
     notifications: Vec<JsString>,
-    has_yielded: bool,
+    /// How much there was to hand over when the script yielded: output, notifications.
+    yielded_at: Option<(usize, usize)>,
     end: Option<CellEnd>,
     has_waiter: bool,
     is_terminated: bool,
@@ -79,6 +80,8 @@ struct State {
 enum CellEnd {
     Ended(Box<ScriptResult>),
     Suspended(Result<Vec<u8>, pirn_vm::Error>),
+    /// It was to be suspended before there was room for it to start.
+    NotStarted,
     /// The end was given away.
     Delivered,
 }
@@ -125,10 +128,47 @@ pub enum SuspendError {
     /// The end was delivered before.
     #[error("the cell's end was already delivered")]
     Gone,
+    /// The script still waited for room; it can be started anew.
+    #[error("the script had not started")]
+    NotStarted,
     /// The VM could not be saved.
     #[error(transparent)]
     Vm(#[from] pirn_vm::Error),
 }
+
+/// Why there is no checkpoint of a cell.
+#[derive(Debug, thiserror::Error)]
+pub enum CheckpointError {
+    /// The script has not started, or is over.
+    #[error("the script does not run")]
+    NotRunning,
+    /// The VM could not be saved.
+    #[error(transparent)]
+    Vm(#[from] pirn_vm::Error),
+}
+
+/// Somebody who is given the end of a script before anybody else.
+pub(crate) trait CellOwner: Send + 'static {
+    /// Takes note of the end, and may add to it.
+    fn finish(&mut self, result: ScriptResult) -> BoxFuture<'_, ScriptResult>;
+
+    /// The end can be had now.
+    fn over(&mut self);
+}
+
+/// Nobody.
+struct NoOwner;
+
+impl CellOwner for NoOwner {
+    fn finish(&mut self, result: ScriptResult) -> BoxFuture<'_, ScriptResult> {
+        Box::pin(std::future::ready(result))
+    }
+
+    fn over(&mut self) {}
+}
+
+/// Orders that a script has not come to; it looks at them whenever it waits.
+const ORDERS_MAX: usize = 8;
 
 impl Cell {
     /// Starts a script in a task of its own. A script that cannot start ends at once.
@@ -139,45 +179,67 @@ impl Cell {
         engine: &VmEngine,
         script: &Script,
         environment: &Environment,
+        options: RunOptions,
+    ) -> Self {
+        Self::start_owned(engine, script, environment, options, Box::new(NoOwner))
+    }
+
+    /// Like [`Cell::start`], with somebody who is given the end before anybody else.
+    pub(crate) fn start_owned(
+        engine: &VmEngine,
+        script: &Script,
+        environment: &Environment,
         mut options: RunOptions,
+        owner: Box<dyn CellOwner>,
     ) -> Self {
         let shared = Arc::new(Shared::default());
         options.progress = Some(shared.sink(options.progress.take()));
         // Terminating this cell must not stop whatever else the caller's handle stops.
         options.abort = options.abort.child();
         let abort = options.abort.clone();
-        let run = prepare(engine, script, environment, options);
-        Self::spawn(shared, abort, environment.clone(), async move {
-            run.map_err(ScriptResult::not_run)
+        let (engine, script) = (engine.clone(), script.clone());
+        let surroundings = environment.clone();
+        Self::spawn(shared, abort, environment.clone(), owner, async move {
+            prepare(&engine, &script, &surroundings, options)
+                .await
+                .map_err(ScriptResult::not_run)
         })
     }
 
-    /// Resumes a script that [`Cell::suspend`] saved, in this or another process. Calls that were open are taken up again by
-    /// [`crate::ScriptHost::resume_call`] or reject as unknown; nothing is repeated. `options.limits.wall` counts from the
-    /// first start.
+    /// Resumes a script that [`Cell::suspend`] or [`Cell::checkpoint`] saved, in this or another process, once there is room for
+    /// it. What becomes of the calls that were open [`crate::ScriptHost::resume_call`] decides; nothing is repeated.
+    /// `options.limits.wall` counts from the first start.
     ///
     /// # Errors
     /// When the bytes are no saved script of this build.
     ///
     /// # Panics
     /// Outside a tokio runtime.
-    pub fn resume(
+    pub async fn resume(
+        engine: &VmEngine,
+        bytes: &[u8],
+        environment: &Environment,
+        options: RunOptions,
+    ) -> Result<Self, pirn_vm::Error> {
+        Self::resume_owned(engine, bytes, environment, options, Box::new(NoOwner)).await
+    }
+
+    /// Like [`Cell::resume`], with somebody who is given the end before anybody else.
+    pub(crate) async fn resume_owned(
         engine: &VmEngine,
         bytes: &[u8],
         environment: &Environment,
         mut options: RunOptions,
+        owner: Box<dyn CellOwner>,
     ) -> Result<Self, pirn_vm::Error> {
         let shared = Arc::new(Shared::default());
-        let abort = options.abort.child();
-        let sink = Some(shared.sink(options.progress.take()));
-        let (mut run, data) = Run::restore(
-            engine,
-            bytes,
-            environment.clone(),
-            options.limits,
-            abort.clone(),
-            sink,
-        )?;
+        options.abort = options.abort.child();
+        options.progress = Some(shared.sink(options.progress.take()));
+        let abort = options.abort.clone();
+        let room = engine
+            .room(&options.caller, options.limits.vm.memory_bytes)
+            .await?;
+        let (mut run, data) = Run::restore(engine, room, bytes, environment.clone(), options)?;
         // Data that cannot be read belongs to another version; the script itself can still go on.
         let saved: Saved = serde_json::from_slice(&data).unwrap_or_default();
         shared.lock().take_over(&saved);
@@ -186,6 +248,7 @@ impl Cell {
             shared,
             abort,
             environment.clone(),
+            owner,
             async move { Ok(run) },
         ))
     }
@@ -194,33 +257,37 @@ impl Cell {
         shared: Arc<Shared>,
         abort: Abort,
         environment: Environment,
+        mut owner: Box<dyn CellOwner>,
         start: impl Future<Output = Result<Run, ScriptResult>> + Send + 'static,
     ) -> Self {
-        let suspend = CancellationToken::new();
-        let (state, token) = (Arc::clone(&shared), suspend.clone());
+        let (sender, mut orders) = mpsc::channel(ORDERS_MAX);
+        let state = Arc::clone(&shared);
         let task = tokio::spawn(async move {
-            let ending = Ending(state);
-            let end = match start.await {
-                Err(result) => CellEnd::Ended(Box::new(result)),
-                Ok(mut run) => match run.run(&token).await {
+            let ending = Ending(Arc::clone(&state));
+            let owner_data =
+                move |run: &Run, calls| saved::bytes(run, calls, state.lock().undelivered());
+            let end = match started(start, &mut orders).await {
+                None => CellEnd::NotStarted,
+                Some(Err(result)) => CellEnd::Ended(Box::new(owner.finish(result).await)),
+                Some(Ok(mut run)) => match run.run(&mut orders, &owner_data).await {
                     Pause::Ended(result) => {
-                        CellEnd::Ended(Box::new(with_hints(*result, &environment)))
+                        let result = with_hints(*result, &environment);
+                        CellEnd::Ended(Box::new(owner.finish(result).await))
                     }
-                    Pause::Suspended => {
-                        let undelivered = || ending.0.lock().undelivered();
-                        CellEnd::Suspended(
-                            run.suspend(|run, calls| saved::bytes(run, calls, undelivered()))
-                                .await,
-                        )
-                    }
+                    Pause::Suspended => CellEnd::Suspended(run.suspend(&owner_data).await),
                 },
             };
+            let is_over = matches!(end, CellEnd::Ended(_));
             ending.0.lock().end = Some(end);
+            drop(ending);
+            if is_over {
+                owner.over();
+            }
         });
         Self {
             shared,
             abort,
-            suspend,
+            orders: sender,
             _task: AbortOnDropHandle::new(task),
         }
     }
@@ -231,7 +298,7 @@ impl Cell {
     /// When somebody else waits, or the end was delivered before.
     pub async fn wait(&self, yield_after: Duration) -> Result<CellUpdate, WaitError> {
         let waiting = Waiting::begin(&self.shared)?;
-        let ready = self.until(|state| state.end.is_some() || state.has_yielded);
+        let ready = self.until(|state| state.end.is_some() || state.yielded_at.is_some());
         // The time being up is an answer like any other.
         drop(tokio::time::timeout(yield_after, ready).await);
         waiting.update()
@@ -256,17 +323,34 @@ impl Cell {
         waiting?.update()
     }
 
-    /// Saves the script as soon as it waits, and ends the cell. Calls in flight are stopped. When the script is resumed they are
-    /// taken up by the host, or end as they confirmed they did, or reject as unknown; calls that had not started are made then.
+    /// Saves the script as it is the next time it waits. It goes on, and so do its calls; each is saved with how far it had come.
     ///
     /// # Errors
-    /// When the script ended first, or could not be saved.
-    pub async fn suspend(self) -> Result<Vec<u8>, SuspendError> {
-        self.suspend.cancel();
+    /// When the script does not run, or could not be saved.
+    pub async fn checkpoint(&self) -> Result<Vec<u8>, CheckpointError> {
+        let (reply, bytes) = oneshot::channel();
+        self.orders
+            .send(Order::Checkpoint(reply))
+            .await
+            .map_err(|_| CheckpointError::NotRunning)?;
+        Ok(bytes.await.map_err(|_| CheckpointError::NotRunning)??)
+    }
+
+    /// Saves the script as soon as it waits, and ends the cell. Calls that have begun may end for
+    /// [`crate::ScriptLimits::suspend_grace`], then they are stopped; how they ended is saved, and those that did not confirm
+    /// reject as unknown after the resume, unless the host knows better. Calls that have not begun are made then, and those that
+    /// ask a person ask the same question; whoever owns the questions keeps them open meanwhile.
+    ///
+    /// # Errors
+    /// When the script ended first, had not started, or could not be saved.
+    pub async fn suspend(&self) -> Result<Vec<u8>, SuspendError> {
+        // A script that is over takes no orders.
+        drop(self.orders.send(Order::Suspend).await);
         self.until(|state| state.end.is_some()).await;
-        match self.shared.lock().end.take() {
+        match self.shared.lock().end.replace(CellEnd::Delivered) {
             Some(CellEnd::Suspended(bytes)) => Ok(bytes?),
             Some(CellEnd::Ended(result)) => Err(SuspendError::Ended(result)),
+            Some(CellEnd::NotStarted) => Err(SuspendError::NotStarted),
             Some(CellEnd::Delivered) | None => Err(SuspendError::Gone),
         }
     }
@@ -295,6 +379,25 @@ impl Cell {
     }
 }
 
+/// The script once it has started; `None` when it is to be suspended before.
+async fn started(
+    start: impl Future<Output = Result<Run, ScriptResult>>,
+    orders: &mut mpsc::Receiver<Order>,
+) -> Option<Result<Run, ScriptResult>> {
+    tokio::pin!(start);
+    loop {
+        tokio::select! {
+            biased;
+            run = &mut start => return Some(run),
+            Some(order) = orders.recv() => match order {
+                Order::Suspend => return None,
+                // Dropped: there is nothing to save.
+                Order::Checkpoint(_) => {}
+            },
+        }
+    }
+}
+
 impl Shared {
     fn lock(&self) -> std::sync::MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
@@ -308,7 +411,9 @@ impl Shared {
                 Progress::Output(output) => shared.lock().output.push((*output).clone()),
                 Progress::Notified(message) => shared.lock().notifications.push((*message).clone()),
                 Progress::Yielded => {
-                    shared.lock().has_yielded = true;
+                    let mut state = shared.lock();
+                    state.yielded_at = Some((state.output.len(), state.notifications.len()));
+                    drop(state);
                     shared.changed.notify_waiters();
                 }
                 Progress::Started | Progress::CallStarted(_) | Progress::CallEnded(_) => {}
@@ -326,7 +431,7 @@ impl State {
         Undelivered {
             output: self.output.len(),
             notifications: self.notifications.len(),
-            has_yielded: self.has_yielded,
+            has_yielded: self.yielded_at.is_some(),
         }
     }
 
@@ -334,7 +439,9 @@ impl State {
         let undelivered = &saved.undelivered;
         self.output = saved.last_output(undelivered.output);
         self.notifications = saved.last_notifications(undelivered.notifications);
-        self.has_yielded = undelivered.has_yielded;
+        self.yielded_at = undelivered
+            .has_yielded
+            .then_some((self.output.len(), self.notifications.len()));
     }
 }
 
@@ -370,7 +477,7 @@ impl<'a> Waiting<'a> {
     /// What is new.
     fn update(self) -> Result<CellUpdate, WaitError> {
         let mut state = self.0.lock();
-        state.has_yielded = false;
+        let yielded_at = state.yielded_at.take();
         let status = match state.end.take() {
             None => CellStatus::Running,
             Some(CellEnd::Ended(result)) => {
@@ -386,14 +493,21 @@ impl<'a> Waiting<'a> {
                     CellStatus::Ended(result)
                 }
             }
-            Some(end @ (CellEnd::Suspended(_) | CellEnd::Delivered)) => {
+            Some(end @ (CellEnd::Suspended(_) | CellEnd::NotStarted | CellEnd::Delivered)) => {
                 state.end = Some(end);
                 return Err(WaitError::Gone);
             }
         };
+        // What came after a yield is for the next time, unless that was the end.
+        let handed_over = match status {
+            CellStatus::Running => yielded_at,
+            CellStatus::Ended(_) | CellStatus::Terminated(_) => None,
+        };
+        let (output, notifications) =
+            handed_over.unwrap_or((state.output.len(), state.notifications.len()));
         Ok(CellUpdate {
-            output: std::mem::take(&mut state.output),
-            notifications: std::mem::take(&mut state.notifications),
+            output: state.output.drain(..output).collect(),
+            notifications: state.notifications.drain(..notifications).collect(),
             status,
         })
     }

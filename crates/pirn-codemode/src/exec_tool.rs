@@ -12,29 +12,38 @@ use pirn_vm::VmEngine;
 use serde_json::{Value, json};
 
 use crate::abort::Abort;
+use crate::board::{BoardError, Delivery, EMPTY_WAITS_TOLD};
 use crate::catalog::{CatalogOptions, prepare_loadout};
+use crate::cell::CellStatus;
 use crate::layout::{
-    LayoutKind, LayoutOptions, OUTPUT_TOKENS_DEFAULT, OutputFolder, lay_out, status_name,
+    LayoutKind, LayoutOptions, OUTPUT_TOKENS_DEFAULT, OutputFolder, lay_out_update, status_name,
 };
 use crate::limits::ScriptLimits;
 use crate::models::{self, ModelHost};
 use crate::pipeline_host::PipelineHost;
-use crate::result::{CallRecord, ScriptResult};
+use crate::result::CallRecord;
 use crate::runner::Progress;
-use crate::script::{RunOptions, Script, run_script};
+use crate::script::DEFAULT_FILE_NAME;
+use crate::service::{ScriptRequest, ScriptService, ScriptServiceOptions, StartedScript};
 use crate::source::parse_source;
-use crate::store::{ScriptStore, StoreCommit};
+use crate::store::StoreCommit;
+use crate::wait_tool::WaitTool;
 
 /// The tool's name towards models.
 pub const EXEC_TOOL_NAME: &str = "exec";
+/// How long a script runs before it goes on in the background.
+pub const YIELD_AFTER_DEFAULT: Duration = Duration::from_secs(30);
+/// A yield this late or later is a second later still, so that a script that waits just as long for something ends first.
+const LATE_YIELD: Duration = Duration::from_secs(10);
+const LATE_YIELD_GRACE: Duration = Duration::from_secs(1);
 
-/// What the `exec` tool is made of. Clones share the store.
+/// What the `exec` tool is made of. Clones share the service.
 #[derive(Debug, Clone)]
 pub struct ExecTool {
-    /// Makes the VMs.
-    pub engine: VmEngine,
-    /// The session branch's store.
-    pub store: ScriptStore,
+    /// Runs the scripts.
+    pub service: ScriptService,
+    /// For whom.
+    pub caller: String,
     /// What each script may use.
     pub limits: ScriptLimits,
     /// How results are laid out.
@@ -45,20 +54,33 @@ pub struct ExecTool {
     pub catalog: CatalogOptions,
     /// Answers `models.*`; without it scripts do not have these globals.
     pub models: Option<Arc<dyn ModelHost>>,
+    /// How long a script runs before it goes on in the background, unless its options line says otherwise.
+    pub yield_after: Duration,
 }
 
 impl ExecTool {
-    /// The tool with the contract's limits and an empty store.
+    /// The tool over a service of its own, with an empty store and the contract's limits.
     pub fn new(engine: VmEngine) -> Self {
+        Self::over(ScriptService::new(ScriptServiceOptions::new(engine)))
+    }
+
+    /// The tool over a service, with the contract's limits.
+    pub fn over(service: ScriptService) -> Self {
         Self {
-            engine,
-            store: ScriptStore::default(),
+            service,
+            caller: String::new(),
             limits: ScriptLimits::default(),
             layout: LayoutKind::default(),
             folder: None,
             catalog: CatalogOptions::default(),
             models: None,
+            yield_after: YIELD_AFTER_DEFAULT,
         }
+    }
+
+    /// The tool `wait`, for the scripts of this one that go on in the background.
+    pub fn wait_tool(&self) -> Tool {
+        WaitTool::new(self).into_tool()
     }
 
     /// The tool value. Its description is completed by the loadout hook, which is this type too.
@@ -88,59 +110,172 @@ impl ExecTool {
             Ok(source) => source,
             Err(error) => return ToolResult::error(error.to_string()),
         };
+        // A script that goes on in the background ends with its owner, not with the call that started it.
+        let mut cell_context = context.clone();
+        cell_context.cancel = context.lifetime.child_token();
         let own_name = self.catalog.exec_tool_name.clone();
-        let mut environment = PipelineHost::environment(&pipeline, &context, &[&own_name]);
-        if let Some(models) = self.models {
+        let mut environment = PipelineHost::environment(&pipeline, &cell_context, &[&own_name]);
+        if let Some(models) = self.models.clone() {
             environment = environment.with_models(models);
         }
-        let snapshot = self.store.snapshot();
-        let script = Script {
-            store: snapshot.values.clone(),
-            ..Script::new(source.code)
-        };
         let mut limits = self.limits;
         if let Some(timeout_ms) = source.options.timeout_ms {
             limits.wall = limits.wall.min(Duration::from_millis(timeout_ms));
         }
         let rows = Rows::new(&context);
-        let options = RunOptions {
+        let request = ScriptRequest {
+            caller: self.caller.clone(),
+            code: source.code,
+            file_name: DEFAULT_FILE_NAME.to_owned(),
+            environment,
             limits,
-            abort: Abort::on(&context.cancel),
+            abort: Abort::on(&context.lifetime),
             progress: Some(rows.sink()),
         };
-        let result = run_script(&self.engine, &script, &environment, options).await;
-        let commit = self.store.commit(&snapshot, &result.store_writes);
-        let mut notes = source.notes;
-        notes.extend(store_notes(&commit));
-        // Nobody else delivers them: this tool answers once, at the end.
-        notes.extend(
-            result
-                .notifications
-                .iter()
-                .map(|message| format!("notify(): {message}")),
-        );
+        let yield_after = source
+            .options
+            .yield_time_ms
+            .map_or(self.yield_after, Duration::from_millis);
+        let begun = Instant::now();
+        let started = match self.service.start(request).await {
+            Ok(started) => started,
+            Err(error) => return ToolResult::error(error.to_string()),
+        };
+        let foreground = self.service.foreground(&started.cell_id);
+        let (board, caller, cell_id) = (self.service.board(), &self.caller, &started.cell_id);
+        let delivery = tokio::select! {
+            biased;
+            delivery = board.wait(caller, cell_id, with_grace(yield_after)) => delivery,
+            () = context.cancel.cancelled() => board.terminate(caller, cell_id).await,
+        };
+        // It goes on by itself, or is over.
+        foreground.release();
         let layout = LayoutOptions {
             kind: self.layout,
             output_tokens_max: source
                 .options
                 .max_output_tokens
                 .unwrap_or(OUTPUT_TOKENS_DEFAULT),
-            folder: self.folder,
-            notes,
+            folder: self.folder.clone(),
+            notes: source.notes,
         };
-        let laid_out = lay_out(&result, &layout);
+        let mut result = answered(delivery, cell_id, begun.elapsed(), layout);
+        let latest = rows.latest();
+        add_details(&mut result, &context.call_id, &started, latest);
+        result.into_tool_result()
+    }
+}
+
+/// How long to wait for a script before handing over what there is.
+pub(crate) fn with_grace(yield_after: Duration) -> Duration {
+    if yield_after >= LATE_YIELD {
+        yield_after.saturating_add(LATE_YIELD_GRACE)
+    } else {
+        yield_after
+    }
+}
+
+/// What a model reads of a delivery, and what front ends get besides.
+pub(crate) struct Answered {
+    result: ToolResult,
+    details: serde_json::Map<String, Value>,
+    calls: Option<Vec<CallRecord>>,
+}
+
+impl Answered {
+    pub(crate) fn into_tool_result(self) -> ToolResult {
         ToolResult {
-            content: laid_out.content,
-            is_error: !result.is_ok(),
-            details: Some(details(
-                &context,
-                &result,
-                &commit,
-                laid_out.full_output_path.as_deref(),
-            )),
-            ..ToolResult::default()
+            details: Some(Value::Object(self.details)),
+            ..self.result
         }
     }
+}
+
+/// Lays a delivery out. `layout.notes` are the notes that come first.
+pub(crate) fn answered(
+    delivery: Result<Delivery, BoardError>,
+    cell_id: &str,
+    wall: Duration,
+    mut layout: LayoutOptions,
+) -> Answered {
+    let delivery = match delivery {
+        Ok(delivery) => delivery,
+        Err(error) => {
+            let head = crate::layout::header(crate::layout::ScriptState::Failed, wall);
+            return Answered {
+                result: ToolResult::error(format!("{head}Script error:\n{error}")),
+                details: serde_json::Map::new(),
+                calls: None,
+            };
+        }
+    };
+    let update = &delivery.update;
+    let (is_error, ended) = match &update.status {
+        CellStatus::Running => (false, None),
+        CellStatus::Ended(result) => (!result.is_ok(), Some(result)),
+        CellStatus::Terminated(result) => (true, Some(result)),
+    };
+    if let Some(result) = ended {
+        layout.notes.extend(result.notes.iter().cloned());
+    }
+    // Nobody else delivers them.
+    layout.notes.extend(
+        update
+            .notifications
+            .iter()
+            .map(|message| format!("notify(): {message}")),
+    );
+    if delivery.empty_waits >= EMPTY_WAITS_TOLD {
+        layout.notes.push(format!(
+            "nothing was new in the last {} waits. Waiting is not needed: go on with other work or end your turn; the end of \
+             the script is reported by itself",
+            delivery.empty_waits
+        ));
+    }
+    let laid_out = lay_out_update(update, cell_id, wall, &layout);
+    let mut details = serde_json::Map::new();
+    if ended.is_none() {
+        details.insert("cellId".into(), json!(cell_id));
+    }
+    if let Some(path) = &laid_out.full_output_path {
+        details.insert("fullOutputPath".into(), json!(path.to_string_lossy()));
+    }
+    Answered {
+        result: ToolResult {
+            content: laid_out.content,
+            is_error,
+            ..ToolResult::default()
+        },
+        details,
+        calls: ended.map(|result| result.calls.clone()),
+    }
+}
+
+/// Adds the rows of the calls and what was stored.
+fn add_details(
+    answered: &mut Answered,
+    call_id: &str,
+    started: &StartedScript,
+    latest: Vec<Value>,
+) {
+    let rows = match &answered.calls {
+        Some(calls) => calls.iter().map(|record| row(call_id, record)).collect(),
+        None => latest,
+    };
+    answered.details.insert("calls".into(), Value::Array(rows));
+    let commit = started.commit();
+    if !commit.is_empty() {
+        answered.details.insert("store".into(), stored(&commit));
+    }
+}
+
+fn stored(commit: &StoreCommit) -> Value {
+    let set: serde_json::Map<String, Value> = commit
+        .set
+        .iter()
+        .map(|(key, value)| (key.clone(), value.parse().unwrap_or_default()))
+        .collect();
+    json!({"set": set, "delete": commit.deleted})
 }
 
 impl ToolHandler for ExecTool {
@@ -175,24 +310,6 @@ impl LoadoutHook for ExecTool {
     }
 }
 
-/// What the model is told about its store writes.
-pub fn store_notes(commit: &StoreCommit) -> Vec<String> {
-    let mut notes = Vec::new();
-    if !commit.conflicts.is_empty() {
-        notes.push(format!(
-            "another script wrote {} meanwhile; this script's value replaced it",
-            commit.conflicts.join(", ")
-        ));
-    }
-    if !commit.refused.is_empty() {
-        notes.push(format!(
-            "{} not stored: the store is full (delete keys first) or the value is nested too deep",
-            commit.refused.join(", ")
-        ));
-    }
-    notes
-}
-
 /// The rows of a result's details: `{id, name, args, status, durationMs?, error?}`.
 fn row(call_id: &str, record: &CallRecord) -> Value {
     let mut row = json!({
@@ -208,32 +325,6 @@ fn row(call_id: &str, record: &CallRecord) -> Value {
         row["error"] = json!(error);
     }
     row
-}
-
-fn details(
-    context: &CallContext,
-    result: &ScriptResult,
-    commit: &StoreCommit,
-    full_output_path: Option<&std::path::Path>,
-) -> Value {
-    let rows: Vec<Value> = result
-        .calls
-        .iter()
-        .map(|record| row(&context.call_id, record))
-        .collect();
-    let mut details = json!({"calls": rows});
-    if let Some(path) = full_output_path {
-        details["fullOutputPath"] = json!(path.to_string_lossy());
-    }
-    if !commit.is_empty() {
-        let set: serde_json::Map<String, Value> = commit
-            .set
-            .iter()
-            .map(|(key, value)| (key.clone(), value.parse().unwrap_or_default()))
-            .collect();
-        details["store"] = json!({"set": set, "delete": commit.deleted});
-    }
-    details
 }
 
 /// Rows that an update carries at most: the latest ones.
@@ -264,12 +355,15 @@ impl Rows {
         })
     }
 
+    /// The latest rows so far.
+    fn latest(&self) -> Vec<Value> {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.latest().to_vec()
+    }
+
     fn sink(self: &Arc<Self>) -> crate::runner::ProgressSink {
         let rows = Arc::clone(self);
         Arc::new(move |progress: Progress<'_>| {
-            if !rows.context.wants_updates() {
-                return;
-            }
             let mut state = rows.state.lock().unwrap_or_else(PoisonError::into_inner);
             match progress {
                 Progress::Started => {}
@@ -278,7 +372,8 @@ impl Rows {
                 }
                 Progress::Output(_) | Progress::Notified(_) | Progress::Yielded => return,
             }
-            let details = state.is_due().then(|| json!({"calls": state.latest()}));
+            let is_shown = rows.context.wants_updates() && state.is_due();
+            let details = is_shown.then(|| json!({"calls": state.latest()}));
             drop(state);
             if details.is_some() {
                 rows.context.update(Update {

@@ -5,8 +5,9 @@ use std::fmt;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use pirn_tool::{CallStatus, to_identifier};
+use pirn_tool::{CallStage, CallStatus, WaitClock, to_identifier};
 use pirn_vm::{CallTarget, GlobalArguments, GlobalBinding, JsonText, Settlement, ToolBinding};
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 /// A call a script makes.
@@ -22,6 +23,30 @@ pub struct HostCall {
     pub arguments: Option<JsonText>,
     /// Fires when the call should stop.
     pub cancel: CancellationToken,
+    /// Where the host says how far the call has come. A host that says nothing has begun it, as far as anybody knows.
+    pub stage: watch::Sender<CallStage>,
+    /// The question that the call had open when its script was saved, to be met again.
+    pub question_id: Option<String>,
+}
+
+/// What becomes of a call of a script that is resumed.
+pub enum ResumedCall {
+    /// It is made, within the script's limits.
+    Make,
+    /// It goes on where it was.
+    Continue(BoxFuture<'static, CallEnd>),
+    /// Nobody knows what became of it; it rejects.
+    Unknown,
+}
+
+impl fmt::Debug for ResumedCall {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Make => "Make",
+            Self::Continue(_) => "Continue",
+            Self::Unknown => "Unknown",
+        })
+    }
 }
 
 /// How a call ended.
@@ -68,10 +93,19 @@ pub trait ScriptHost: Send + Sync + 'static {
     /// Performs one call. When `call.cancel` fires the future should end soon; it is dropped after a bounded time.
     fn call(&self, call: HostCall) -> BoxFuture<'static, CallEnd>;
 
-    /// Takes up a call that was open when the script was saved. `None`, the default, rejects it as unknown: nothing is ever
-    /// repeated.
-    fn resume_call(&self, _call: HostCall) -> Option<BoxFuture<'static, CallEnd>> {
-        None
+    /// Decides about a call that was open when the script was saved, and had come so far. The default makes what had not begun
+    /// and gives up what had: nothing is ever repeated. A host that keeps a journal of its own knows more: what was saved is
+    /// how far the call had come *then*.
+    fn resume_call(&self, _call: &HostCall, stage: &CallStage) -> ResumedCall {
+        match stage {
+            CallStage::Waiting | CallStage::Asking { .. } => ResumedCall::Make,
+            CallStage::Begun => ResumedCall::Unknown,
+        }
+    }
+
+    /// The clock of the script's waiting time, which stands still while all its open calls ask a person. The default never does.
+    fn clock(&self) -> WaitClock {
+        WaitClock::default()
     }
 
     /// The id of the tool call with this number, for `error.callId`; `None`, the default, for hosts without ids.

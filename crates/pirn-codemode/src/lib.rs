@@ -33,6 +33,7 @@
 )]
 
 mod abort;
+mod board;
 mod catalog;
 mod cell;
 mod declarations;
@@ -48,22 +49,29 @@ mod pipeline_host;
 mod result;
 mod runner;
 mod script;
+mod service;
 mod source;
 mod store;
 mod typescript;
+mod wait_tool;
 
 pub use abort::Abort;
+pub use board::{
+    BoardError, BoardLimits, CellBoard, CellEvent, CellEventKind, CellInfo, CellState, Delivery,
+    EMPTY_WAITS_TOLD,
+};
 pub use catalog::{
     CatalogMode, CatalogOptions, INLINE_BUDGET_TOKENS_DEFAULT, describe_tool, prepare_loadout,
 };
-pub use cell::{Cell, CellStatus, CellUpdate, SuspendError, WaitError};
+pub use cell::{Cell, CellStatus, CellUpdate, CheckpointError, SuspendError, WaitError};
 pub use declarations::{
     GlobalDeclaration, INPUT_TYPE_CHARS_MAX, ToolDeclaration, render_declarations, schema_to_type,
     tool_sample, tool_signature,
 };
-pub use exec_tool::{EXEC_TOOL_NAME, ExecTool, store_notes};
+pub use exec_tool::{EXEC_TOOL_NAME, ExecTool, YIELD_AFTER_DEFAULT};
 pub use host::{
-    CallEnd, Environment, EnvironmentError, HostCall, ScriptHost, global, spread_global,
+    CallEnd, Environment, EnvironmentError, HostCall, ResumedCall, ScriptHost, global,
+    spread_global,
 };
 pub use layout::{
     LaidOut, LayoutKind, LayoutOptions, OUTPUT_TOKENS_DEFAULT, OutputFolder, ScriptState, header,
@@ -78,11 +86,18 @@ pub use pipeline_host::PipelineHost;
 pub use result::{CallRecord, ScriptError, ScriptErrorKind, ScriptResult};
 pub use runner::{Progress, ProgressSink};
 pub use script::{DEFAULT_FILE_NAME, RunOptions, Script, run_script};
+pub use service::{
+    ScriptRequest, ScriptService, ScriptServiceOptions, StartError, StartedScript, store_notes,
+};
 pub use source::{
     OPTION_INTEGER_MAX, OPTION_TIMEOUT_MS_MAX, SOURCE_GRAMMAR, Source, SourceError, SourceOptions,
     parse_source,
 };
-pub use store::{STORE_TOTAL_CHARACTERS_MAX, ScriptStore, StoreCommit, StoreSnapshot};
+pub use store::{
+    FileStore, STORE_TOTAL_CHARACTERS_MAX, ScriptStore, StoreBackend, StoreBase, StoreCommit,
+    StoreError, StoreSnapshot,
+};
 // What the functions above take and give, for crates that know the VM only through scripts.
 pub use pirn_vm::{EngineOptions, JsonText, Output, Settlement, VmEngine};
-pub use typescript::{Stripped, SyntaxError, import_advice, strip_types};
+pub use typescript::{Stripped, SyntaxError, ToolNames, import_advice, strip_types, tool_names};
+pub use wait_tool::WAIT_TOOL_NAME;

@@ -9,7 +9,7 @@ pub struct ScriptLimits {
     pub vm: pirn_vm::Limits,
     /// Bytes of source.
     pub source_bytes_max: usize,
-    /// Time from start to end, waiting included.
+    /// Time from start to end, waiting for tools included; it stands still while all open calls wait for a person.
     pub wall: Duration,
     /// Calls that run at the same time; more wait in order.
     pub calls_in_flight_max: usize,
@@ -19,7 +19,12 @@ pub struct ScriptLimits {
     pub call_bytes_max: usize,
     /// How long calls may take to confirm that they stopped, once the script is over.
     pub cancel_grace: Duration,
+    /// How long calls that have begun may go on before they are cancelled, when the script is suspended.
+    pub suspend_grace: Duration,
 }
+
+/// Long enough for most calls to end by themselves, short enough for a shutdown.
+const SUSPEND_GRACE: Duration = Duration::from_secs(10);
 
 impl Default for ScriptLimits {
     fn default() -> Self {
@@ -30,7 +35,9 @@ impl Default for ScriptLimits {
             calls_in_flight_max: 64,
             calls_max: 4_096,
             call_bytes_max: 16 << 20,
-            cancel_grace: Duration::from_secs(5),
+            // Less than a pipeline gives the call that runs the script, which has to tell how they ended.
+            cancel_grace: Duration::from_secs(2),
+            suspend_grace: SUSPEND_GRACE,
         }
     }
 }

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use pirn_tool::{
-    CallContext, CallOutcome, CallStatus, FailureKind, Pipeline, Tool, tool_identifiers,
+    CallContext, CallOutcome, CallStage, CallStatus, FailureKind, NestedOptions, Pipeline, Tool,
+    WaitClock, tool_identifiers,
 };
 use pirn_vm::{CallTarget, JsonText, Settlement, ToolBinding};
 use serde_json::Value;
@@ -98,12 +99,23 @@ impl ScriptHost for PipelineHost {
         let (pipeline, context) = (self.pipeline.clone(), self.context.clone());
         let tool = self.discovery.tool(&call.name);
         Box::pin(async move {
-            let number = u64::from(call.number);
+            // From here on the pipeline says when it begins.
+            call.stage.send_replace(CallStage::Waiting);
+            let options = NestedOptions {
+                number: Some(u64::from(call.number)),
+                cancel: Some(call.cancel),
+                stage: Some(call.stage),
+                question_id: call.question_id,
+            };
             let outcome = pipeline
-                .call_nested_numbered(&context, number, &call.name, arguments, call.cancel)
+                .call_nested_with_options(&context, &call.name, arguments, options)
                 .await;
             script_end(outcome, tool.as_ref())
         })
+    }
+
+    fn clock(&self) -> WaitClock {
+        self.context.clock().clone()
     }
 
     fn call_id(&self, number: u32) -> Option<String> {

@@ -18,6 +18,8 @@ pub struct ScriptResult {
     pub store_writes: Vec<StoreWrite>,
     /// Messages sent with `notify()`.
     pub notifications: Vec<JsString>,
+    /// What whoever reads the result should know besides.
+    pub notes: Vec<String>,
     /// Time from start to end, waiting included.
     pub wall: Duration,
     /// Processor time of the script's own computing.
@@ -38,6 +40,7 @@ impl ScriptResult {
             calls: Vec::new(),
             store_writes: Vec::new(),
             notifications: Vec::new(),
+            notes: Vec::new(),
             wall: Duration::ZERO,
             cpu: Duration::ZERO,
         }

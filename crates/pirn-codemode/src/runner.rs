@@ -10,18 +10,20 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
+use pirn_tool::{Deadline, WaitClock};
 use pirn_vm::{
-    CallId, CallTarget, End, Event, EventQueue, InterruptHandle, JsString, JsonText, Output, Step,
-    StopReason, Vm, VmEngine,
+    CallId, CallTarget, DeadlineHandle, End, Event, EventQueue, InterruptHandle, JsString,
+    JsonText, Output, Room, Step, StopReason, Vm, VmEngine,
 };
-use tokio_util::sync::CancellationToken;
+use tokio::sync::{mpsc, oneshot};
 
 use crate::abort::Abort;
 use crate::host::{CallEnd, Environment};
 use crate::limits::ScriptLimits;
 use crate::result::{CallRecord, ScriptError, ScriptErrorKind, ScriptResult};
+use crate::script::RunOptions;
 
-use calls::Calls;
+use calls::{Calls, Graces};
 pub(crate) use saved::{SavedCall, SavedRun, SavedStage};
 
 /// What happens while a script runs, for whoever shows it.
@@ -53,11 +55,14 @@ pub(crate) struct Run {
     limits: ScriptLimits,
     interrupt: InterruptHandle,
     abort: Abort,
-    /// `None` for a time no clock reaches.
-    deadline: Option<Instant>,
+    clock: WaitClock,
+    deadline: Deadline,
+    deadline_handle: DeadlineHandle,
     started_at: Instant,
     /// Time before the present process, for a resumed script.
     wall_before: Duration,
+    /// What of the time limit was used up before.
+    time_used_before: Duration,
     settled: Vec<(CallId, CallEnd)>,
 }
 
@@ -68,6 +73,20 @@ pub(crate) struct Collected {
     progress: Option<ProgressSink>,
 }
 
+/// What is said of a script that failed after it was refused memory that its own limit allows.
+const MEMORY_SHARED: &str = "All scripts together have reached the memory that they share; the script may succeed when fewer run.";
+
+/// What a run is asked to do while it goes on.
+pub(crate) enum Order {
+    /// To save the script as it is, with its calls going on.
+    Checkpoint(oneshot::Sender<Result<Vec<u8>, pirn_vm::Error>>),
+    /// To stop at the next wait, to be saved.
+    Suspend,
+}
+
+/// Makes the bytes that are kept beside the VM.
+pub(crate) type OwnerData<'a> = &'a (dyn Fn(&Run, Vec<SavedCall>) -> Vec<u8> + Send + Sync);
+
 /// Why a run stops before the script's end.
 pub(crate) enum Pause {
     /// The script is over.
@@ -77,15 +96,18 @@ pub(crate) enum Pause {
 }
 
 impl Run {
-    pub(crate) fn new(
-        vm: Vm,
-        environment: Environment,
-        limits: ScriptLimits,
-        abort: Abort,
-        progress: Option<ProgressSink>,
-    ) -> Self {
-        let started_at = Instant::now();
+    pub(crate) fn new(vm: Vm, environment: Environment, options: RunOptions) -> Self {
+        let RunOptions {
+            limits,
+            abort,
+            progress,
+            caller: _,
+        } = options;
+        let clock = environment.host.clock();
         Self {
+            deadline_handle: vm.deadline_handle(),
+            deadline: clock.deadline(limits.wall),
+            clock,
             events: vm.events(),
             interrupt: vm.interrupt_handle(),
             vm,
@@ -95,23 +117,27 @@ impl Run {
                 notifications: Vec::new(),
                 progress,
             },
-            deadline: started_at.checked_add(limits.wall),
-            started_at,
+            started_at: Instant::now(),
             wall_before: Duration::ZERO,
+            time_used_before: Duration::ZERO,
             limits,
             abort,
             settled: Vec::new(),
         }
     }
 
-    /// Runs until the script ends, or until it waits after `suspend` fired.
-    pub(crate) async fn run(&mut self, suspend: &CancellationToken) -> Pause {
-        self.vm.set_deadline(self.deadline);
+    /// Runs until the script ends, or until it waits and is to be suspended.
+    pub(crate) async fn run(
+        &mut self,
+        orders: &mut mpsc::Receiver<Order>,
+        owner_data: OwnerData<'_>,
+    ) -> Pause {
         self.collected.report(&Progress::Started);
         loop {
             if self.abort.is_aborted() {
                 self.interrupt.interrupt();
             }
+            self.move_deadline();
             match self.poll_vm().await {
                 Step::Ended(end) => return Pause::Ended(Box::new(self.finish(end).await)),
                 Step::Waiting { wake_at } => {
@@ -119,11 +145,16 @@ impl Run {
                         self.apply_settled();
                         continue;
                     }
-                    if suspend.is_cancelled() {
-                        return Pause::Suspended;
+                    match self.wait(wake_at, orders).await {
+                        None => self.apply_settled(),
+                        Some(Order::Suspend) => return Pause::Suspended,
+                        Some(Order::Checkpoint(reply)) => {
+                            let bytes =
+                                self.vm.snapshot(&owner_data(self, self.calls.checkpoint()));
+                            // Whoever asked may be gone.
+                            drop(reply.send(bytes));
+                        }
                     }
-                    self.wait(wake_at, suspend).await;
-                    self.apply_settled();
                 }
             }
         }
@@ -139,6 +170,9 @@ impl Run {
             interrupt,
             abort,
             settled,
+            clock,
+            deadline,
+            deadline_handle,
             ..
         } = self;
         let mut running = pin!(vm.poll_async());
@@ -148,6 +182,8 @@ impl Run {
             take_events(context, events, calls, collected, settled);
             if polled.is_pending() {
                 calls.progress(context, collected, settled);
+                // A question may have been opened or answered while the script computes.
+                deadline_handle.set(moment(clock, deadline));
                 if aborted.as_mut().poll(context).is_ready() {
                     interrupt.interrupt();
                 }
@@ -157,6 +193,11 @@ impl Run {
         .await
     }
 
+    fn move_deadline(&self) {
+        self.deadline_handle
+            .set(moment(&self.clock, &self.deadline));
+    }
+
     fn apply_settled(&mut self) {
         for (id, end) in self.settled.drain(..) {
             // The call is open by construction: each is settled once.
@@ -164,15 +205,19 @@ impl Run {
         }
     }
 
-    /// Waits for a call, a timer, the deadline, an abort or a request to suspend.
-    async fn wait(&mut self, wake_at: Option<Instant>, suspend: &CancellationToken) {
-        let until = [wake_at, self.deadline].into_iter().flatten().min();
+    /// Waits for a call, a timer, the deadline, an abort or an order, which it gives.
+    async fn wait(
+        &mut self,
+        wake_at: Option<Instant>,
+        orders: &mut mpsc::Receiver<Order>,
+    ) -> Option<Order> {
         let Self {
             calls,
             collected,
             settled,
             interrupt,
             abort,
+            deadline,
             ..
         } = self;
         let ended = poll_fn(|context| {
@@ -187,13 +232,20 @@ impl Run {
             biased;
             () = abort.aborted() => interrupt.interrupt(),
             () = ended => {}
-            () = sleep_until(until) => {}
-            () = suspend.cancelled() => {}
+            () = sleep_until(wake_at) => {}
+            () = deadline.over() => {}
+            Some(order) = orders.recv() => return Some(order),
         }
+        None
     }
 
     async fn finish(&mut self, end: End) -> ScriptResult {
-        let outcome = self.outcome(end);
+        let mut outcome = self.outcome(end);
+        if let Err(error) = &mut outcome
+            && self.vm.was_refused_memory()
+        {
+            error.hint = Some(MEMORY_SHARED.to_owned());
+        }
         self.calls
             .stop_all(self.limits.cancel_grace, &mut self.collected)
             .await;
@@ -207,6 +259,7 @@ impl Run {
             output: std::mem::take(&mut self.collected.output),
             calls: std::mem::take(&mut self.calls.records),
             notifications: std::mem::take(&mut self.collected.notifications),
+            notes: Vec::new(),
             wall: self.wall(),
             cpu: self.vm.cpu_used(),
         }
@@ -214,6 +267,12 @@ impl Run {
 
     pub(crate) fn wall(&self) -> Duration {
         self.wall_before + self.started_at.elapsed()
+    }
+
+    /// What of the time limit is used up.
+    pub(crate) fn time_used(&self) -> Duration {
+        let limit = self.deadline.limit();
+        self.time_used_before + limit.saturating_sub(self.deadline.left())
     }
 
     fn outcome(&self, end: End) -> Result<Option<JsonText>, ScriptError> {
@@ -264,14 +323,18 @@ impl Run {
         })
     }
 
-    /// Saves the script. Calls in flight are stopped first: how those end that confirm it is saved too.
+    /// Saves the script. Calls that have begun may end first, then they are stopped: how those end that confirm it is saved too.
     pub(crate) async fn suspend(
         mut self,
-        owner_data: impl FnOnce(&Self, Vec<SavedCall>) -> Vec<u8>,
+        owner_data: OwnerData<'_>,
     ) -> Result<Vec<u8>, pirn_vm::Error> {
+        let graces = Graces {
+            suspend: self.limits.suspend_grace,
+            cancel: self.limits.cancel_grace,
+        };
         let open_calls = self
             .calls
-            .pause(self.limits.cancel_grace, &mut self.collected)
+            .pause(graces, &self.abort, &mut self.collected)
             .await;
         let data = owner_data(&self, open_calls);
         self.vm.snapshot(&data)
@@ -280,21 +343,21 @@ impl Run {
     /// Restores a script. Open calls are taken up again by the host, or reject as unknown.
     pub(crate) fn restore(
         engine: &VmEngine,
+        room: Room,
         bytes: &[u8],
         environment: Environment,
-        limits: ScriptLimits,
-        abort: Abort,
-        progress: Option<ProgressSink>,
+        options: RunOptions,
     ) -> Result<(Self, Vec<u8>), pirn_vm::Error> {
-        let (vm, data) = Vm::restore(engine, bytes)?;
-        Ok((Self::new(vm, environment, limits, abort, progress), data))
+        let (vm, data) = Vm::restore_in_room(engine, room, bytes)?;
+        Ok((Self::new(vm, environment, options), data))
     }
 
     /// Puts back what a saved script had collected.
     pub(crate) fn continue_from(&mut self, saved: SavedRun) {
         self.wall_before = saved.wall;
-        let left = self.limits.wall.saturating_sub(saved.wall);
-        self.deadline = self.started_at.checked_add(left);
+        self.time_used_before = saved.time_used;
+        let left = self.limits.wall.saturating_sub(saved.time_used);
+        self.deadline = self.clock.deadline(left);
         self.collected.output = saved.output;
         self.collected.notifications = saved.notifications;
         self.calls.continue_from(saved.records, self.started_at);
@@ -317,6 +380,14 @@ impl Run {
         }
         self.apply_settled();
     }
+}
+
+/// When the time is up, if nothing changes; `None` while the clock stands still, and for a time that no clock reaches.
+fn moment(clock: &WaitClock, deadline: &Deadline) -> Option<Instant> {
+    if clock.is_still() {
+        return None;
+    }
+    Instant::now().checked_add(deadline.left())
 }
 
 /// Waits until a moment, or for ever without one.

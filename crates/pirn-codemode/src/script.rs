@@ -1,7 +1,7 @@
 //! Running a script to its end, in the task that asks for it.
 
 use pirn_vm::{JsonText, Program, Vm, VmEngine};
-use tokio_util::sync::CancellationToken;
+use tokio::sync::mpsc;
 
 use crate::abort::Abort;
 use crate::host::Environment;
@@ -44,6 +44,8 @@ pub struct RunOptions {
     pub abort: Abort,
     /// Told what happens meanwhile.
     pub progress: Option<ProgressSink>,
+    /// For whom the script runs. Where the engine is full, each caller gets its turn.
+    pub caller: String,
 }
 
 impl std::fmt::Debug for RunOptions {
@@ -85,31 +87,31 @@ pub async fn run_script(
     environment: &Environment,
     options: RunOptions,
 ) -> ScriptResult {
-    let mut run = match prepare(engine, script, environment, options) {
+    let mut run = match prepare(engine, script, environment, options).await {
         Ok(run) => run,
         Err(error) => return ScriptResult::not_run(error),
     };
-    match run.run(&CancellationToken::new()).await {
+    // Nobody gives orders: the sender is gone.
+    let (_, mut orders) = mpsc::channel(1);
+    match run.run(&mut orders, &|_, _| Vec::new()).await {
         Pause::Ended(result) => with_hints(*result, environment),
-        // Nobody holds the token.
+        // Nobody asked for it.
         Pause::Suspended => {
             ScriptResult::not_run(ScriptError::new(ScriptErrorKind::Sandbox, "suspended"))
         }
     }
 }
 
-/// Makes a VM with the script in it.
-pub(crate) fn prepare(
+/// Makes a VM with the script in it, once there is room for one.
+pub(crate) async fn prepare(
     engine: &VmEngine,
     script: &Script,
     environment: &Environment,
     options: RunOptions,
 ) -> Result<Run, ScriptError> {
+    let aborted = || ScriptError::new(ScriptErrorKind::Aborted, options.abort.reason());
     if options.abort.is_aborted() {
-        return Err(ScriptError::new(
-            ScriptErrorKind::Aborted,
-            options.abort.reason(),
-        ));
+        return Err(aborted());
     }
     let (bytes, bytes_max) = (script.code.len(), options.limits.source_bytes_max);
     if bytes > bytes_max {
@@ -122,7 +124,12 @@ pub(crate) fn prepare(
         strip_types(&script.code).map_err(|error| syntax_error(&error, &script.file_name))?;
     let sandbox =
         |error: pirn_vm::Error| ScriptError::new(ScriptErrorKind::Sandbox, error.to_string());
-    let mut vm = Vm::new(engine, options.limits.vm).map_err(sandbox)?;
+    let room = tokio::select! {
+        biased;
+        room = engine.room(&options.caller, options.limits.vm.memory_bytes) => room.map_err(sandbox)?,
+        () = options.abort.aborted() => return Err(aborted()),
+    };
+    let mut vm = Vm::in_room(engine, room, options.limits.vm).map_err(sandbox)?;
     let program = Program {
         source: source.code,
         file_name: script.file_name.clone(),
@@ -131,13 +138,7 @@ pub(crate) fn prepare(
         store: script.store.clone(),
     };
     vm.start(&program).map_err(sandbox)?;
-    Ok(Run::new(
-        vm,
-        environment.clone(),
-        options.limits,
-        options.abort,
-        options.progress,
-    ))
+    Ok(Run::new(vm, environment.clone(), options))
 }
 
 fn syntax_error(error: &SyntaxError, file_name: &str) -> ScriptError {
@@ -162,7 +163,8 @@ const IMPORT_REFUSED: &str = "cannot import \"";
 /// Adds what an error of the engine does not say.
 pub(crate) fn with_hints(mut result: ScriptResult, environment: &Environment) -> ScriptResult {
     if let Err(error) = &mut result.outcome {
-        error.hint = hint(error, environment);
+        let hint = hint(error, environment);
+        error.hint = error.hint.take().or(hint);
     }
     result
 }

@@ -1,41 +1,149 @@
 //! The store behind `store()` and `load()`: values that outlive a script.
 
+mod file;
+
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use base64::Engine as _;
+use futures_util::future::BoxFuture;
 use pirn_vm::{JsonText, StoreWrite};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use sha2::{Digest as _, Sha256};
+
+pub use file::FileStore;
 
 /// Characters of JSON, keys included, that all values together may have; the contract's number.
 pub const STORE_TOTAL_CHARACTERS_MAX: usize = 1_048_576;
+/// Bytes of a digest: what a script saw is compared with what there is, and nobody gains by making two look alike.
+const DIGEST_BYTES: usize = 16;
 
-/// Deleted keys whose deletion is remembered, to report conflicts; a session may delete any number.
-const DELETIONS_REMEMBERED_MAX: usize = 10_000;
+/// Where the values of scripts are kept. Each script works on a [`StoreSnapshot`]; when it succeeds its writes are merged key by
+/// key ([`StoreCommit::merge`]). A key that has changed since the script saw it is reported as a conflict: the later write wins,
+/// but nobody loses data without being told. That holds also for a script that was suspended and resumed in another process,
+/// since its [`StoreBase`] can be saved with it.
+pub trait StoreBackend: fmt::Debug + Send + Sync {
+    /// What a script that starts now sees.
+    fn snapshot(&self) -> BoxFuture<'static, Result<StoreSnapshot, StoreError>>;
 
-/// The values of one session branch. Clones share their content.
-///
-/// Each script works on a [`StoreSnapshot`]; when it succeeds its writes are merged key by key. A key that another script wrote
-/// since the snapshot is reported as a conflict: the later write wins, but nobody loses data without being told.
+    /// Merges the writes of a script that saw `base`.
+    fn commit(
+        &self,
+        base: StoreBase,
+        writes: Vec<StoreWrite>,
+    ) -> BoxFuture<'static, Result<StoreCommit, StoreError>>;
+}
+
+/// Why a store cannot be read or written.
+#[derive(Debug, thiserror::Error)]
+#[error("{what}")]
+pub struct StoreError {
+    what: String,
+    #[source]
+    cause: Option<Box<dyn std::error::Error + Send + Sync>>,
+}
+
+impl StoreError {
+    /// An error that says what could not be done with which store.
+    pub fn new(what: impl Into<String>) -> Self {
+        Self {
+            what: what.into(),
+            cause: None,
+        }
+    }
+
+    /// Adds why.
+    #[must_use]
+    pub fn because(self, cause: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        Self {
+            cause: Some(cause.into()),
+            ..self
+        }
+    }
+}
+
+/// Values in memory, as of one session branch. Clones share their content.
 #[derive(Debug, Clone, Default)]
 pub struct ScriptStore {
-    state: Arc<Mutex<State>>,
+    values: Arc<Mutex<Values>>,
 }
 
-#[derive(Debug, Default)]
-struct State {
-    values: BTreeMap<String, JsonText>,
-    /// Of all keys and values.
-    characters: usize,
-    /// When each key was last written or deleted.
-    written_at: BTreeMap<String, u64>,
-    generation: u64,
-}
+type Values = Arc<BTreeMap<String, JsonText>>;
 
-/// What a script sees of a [`ScriptStore`].
+/// What a script sees of a store.
 #[derive(Debug, Clone, Default)]
 pub struct StoreSnapshot {
     /// Keys and values.
     pub values: Vec<(String, JsonText)>,
-    generation: u64,
+    /// What its writes are compared with.
+    pub base: StoreBase,
+}
+
+impl StoreSnapshot {
+    /// A snapshot of these values.
+    pub fn new(values: BTreeMap<String, JsonText>) -> Self {
+        Self::of(&Arc::new(values))
+    }
+
+    fn of(values: &Values) -> Self {
+        Self {
+            values: values
+                .iter()
+                .map(|(key, value)| (key.clone(), value.clone()))
+                .collect(),
+            base: StoreBase(Seen::Values(Arc::clone(values))),
+        }
+    }
+}
+
+/// What a script saw when it started, to find out what others have changed since. Saved as digests of the values.
+#[derive(Debug, Clone, Default)]
+pub struct StoreBase(Seen);
+
+#[derive(Debug, Clone)]
+enum Seen {
+    Values(Values),
+    Digests(BTreeMap<String, String>),
+}
+
+impl Default for Seen {
+    fn default() -> Self {
+        Self::Values(Arc::default())
+    }
+}
+
+impl StoreBase {
+    /// Whether the script saw another value for this key than there is now.
+    fn differs(&self, key: &str, now: Option<&JsonText>) -> bool {
+        match &self.0 {
+            Seen::Values(values) => values.get(key) != now,
+            Seen::Digests(digests) => digests.get(key) != now.map(digest).as_ref(),
+        }
+    }
+}
+
+impl Serialize for StoreBase {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match &self.0 {
+            Seen::Values(values) => {
+                serializer.collect_map(values.iter().map(|(key, value)| (key, digest(value))))
+            }
+            Seen::Digests(digests) => digests.serialize(serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for StoreBase {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        BTreeMap::deserialize(deserializer).map(|digests| Self(Seen::Digests(digests)))
+    }
+}
+
+fn digest(value: &JsonText) -> String {
+    let digest = Sha256::digest(value.as_str());
+    let start = digest.get(..DIGEST_BYTES).unwrap_or_default();
+    base64::engine::general_purpose::STANDARD_NO_PAD.encode(start)
 }
 
 /// What became of a script's writes.
@@ -57,135 +165,96 @@ impl StoreCommit {
     pub fn is_empty(&self) -> bool {
         self.set.is_empty() && self.deleted.is_empty()
     }
-}
 
-impl ScriptStore {
-    /// A store with these values.
-    pub fn new(values: impl IntoIterator<Item = (String, JsonText)>) -> Self {
-        Self {
-            state: Arc::new(Mutex::new(State::new(values.into_iter().collect()))),
-        }
-    }
-
-    /// What a script that starts now sees.
-    pub fn snapshot(&self) -> StoreSnapshot {
-        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        StoreSnapshot {
-            values: state
-                .values
-                .iter()
-                .map(|(key, value)| (key.clone(), value.clone()))
-                .collect(),
-            generation: state.generation,
-        }
-    }
-
-    /// All values, for saving.
-    pub fn values(&self) -> BTreeMap<String, JsonText> {
-        self.state
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .values
-            .clone()
-    }
-
-    /// Merges the writes of a script that worked on `snapshot`.
-    pub fn commit(&self, snapshot: &StoreSnapshot, writes: &[StoreWrite]) -> StoreCommit {
-        let mut commit = StoreCommit::default();
-        if writes.is_empty() {
-            return commit;
-        }
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        state.generation += 1;
+    /// Merges the writes of a script that saw `base` into what there is now.
+    pub fn merge(
+        values: &mut BTreeMap<String, JsonText>,
+        base: &StoreBase,
+        writes: &[StoreWrite],
+    ) -> Self {
+        let mut commit = Self::default();
+        let mut characters: usize = values
+            .iter()
+            .map(|(key, value)| entry_characters(key, value))
+            .sum();
         let mut seen = BTreeSet::new();
         // Deletions first, since they make room.
         let (deletions, settings): (Vec<_>, Vec<_>) =
             writes.iter().partition(|write| write.value.is_none());
         for write in deletions.into_iter().chain(settings) {
             let key = key_text(&write.key);
-            let is_foreign = state
-                .written_at
-                .get(&key)
-                .is_some_and(|at| *at > snapshot.generation);
-            match state.write(&key, write.value.as_ref()) {
-                Written::Set(value) => commit.set.push((key.clone(), value)),
-                Written::Deleted => commit.deleted.push(key.clone()),
-                Written::Refused => {
-                    commit.refused.push(key);
-                    continue;
+            let before = values.get(&key);
+            let is_foreign = base.differs(&key, before);
+            let freed = before.map_or(0, |value| entry_characters(&key, value));
+            let Some(value) = &write.value else {
+                characters -= freed;
+                values.remove(&key);
+                if is_foreign && seen.insert(key.clone()) {
+                    commit.conflicts.push(key.clone());
                 }
+                commit.deleted.push(key);
+                continue;
+            };
+            let after = characters - freed + entry_characters(&key, value);
+            // Whoever saves the store needs to read the value; a script can nest deeper than a parser goes.
+            if after > STORE_TOTAL_CHARACTERS_MAX || value.parse().is_err() {
+                commit.refused.push(key);
+                continue;
             }
+            characters = after;
+            values.insert(key.clone(), value.clone());
             if is_foreign && seen.insert(key.clone()) {
-                commit.conflicts.push(key);
+                commit.conflicts.push(key.clone());
             }
+            commit.set.push((key, value.clone()));
         }
-        state.forget_old_deletions();
         commit
     }
 }
 
-enum Written {
-    Set(JsonText),
-    Deleted,
-    Refused,
+impl ScriptStore {
+    /// A store with these values.
+    pub fn new(values: impl IntoIterator<Item = (String, JsonText)>) -> Self {
+        let values = Arc::new(values.into_iter().collect());
+        Self {
+            values: Arc::new(Mutex::new(values)),
+        }
+    }
+
+    /// What a script that starts now sees.
+    pub fn snapshot(&self) -> StoreSnapshot {
+        StoreSnapshot::of(&self.lock())
+    }
+
+    /// All values, for saving.
+    pub fn values(&self) -> BTreeMap<String, JsonText> {
+        self.lock().as_ref().clone()
+    }
+
+    /// Merges the writes of a script that saw `base`.
+    pub fn commit(&self, base: &StoreBase, writes: &[StoreWrite]) -> StoreCommit {
+        if writes.is_empty() {
+            return StoreCommit::default();
+        }
+        StoreCommit::merge(Arc::make_mut(&mut self.lock()), base, writes)
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Values> {
+        self.values.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
-impl State {
-    fn new(values: BTreeMap<String, JsonText>) -> Self {
-        let characters = values
-            .iter()
-            .map(|(key, value)| entry_characters(key, value))
-            .sum();
-        Self {
-            values,
-            characters,
-            ..Self::default()
-        }
+impl StoreBackend for ScriptStore {
+    fn snapshot(&self) -> BoxFuture<'static, Result<StoreSnapshot, StoreError>> {
+        Box::pin(std::future::ready(Ok(self.snapshot())))
     }
 
-    fn write(&mut self, key: &str, value: Option<&JsonText>) -> Written {
-        let before = self
-            .values
-            .get(key)
-            .map_or(0, |value| entry_characters(key, value));
-        let Some(value) = value else {
-            self.values.remove(key);
-            self.characters -= before;
-            self.written_at.insert(key.to_owned(), self.generation);
-            return Written::Deleted;
-        };
-        let after = self.characters - before + entry_characters(key, value);
-        // Whoever saves the store needs to read the value; a script can nest deeper than a parser goes.
-        if after > STORE_TOTAL_CHARACTERS_MAX || value.parse().is_err() {
-            return Written::Refused;
-        }
-        self.characters = after;
-        self.values.insert(key.to_owned(), value.clone());
-        self.written_at.insert(key.to_owned(), self.generation);
-        Written::Set(value.clone())
-    }
-
-    /// Drops the oldest marks of deleted keys. A script that has run since before them may then miss a conflict about a key
-    /// that has not existed for [`DELETIONS_REMEMBERED_MAX`] deletions.
-    fn forget_old_deletions(&mut self) {
-        let deleted = self.written_at.len().saturating_sub(self.values.len());
-        if deleted <= DELETIONS_REMEMBERED_MAX {
-            return;
-        }
-        let mut ages: Vec<u64> = self
-            .written_at
-            .iter()
-            .filter(|(key, _)| !self.values.contains_key(*key))
-            .map(|(_, at)| *at)
-            .collect();
-        ages.sort_unstable();
-        let oldest_kept = ages
-            .get(ages.len().saturating_sub(DELETIONS_REMEMBERED_MAX))
-            .copied()
-            .unwrap_or(0);
-        let values = &self.values;
-        self.written_at
-            .retain(|key, at| *at >= oldest_kept || values.contains_key(key));
+    fn commit(
+        &self,
+        base: StoreBase,
+        writes: Vec<StoreWrite>,
+    ) -> BoxFuture<'static, Result<StoreCommit, StoreError>> {
+        Box::pin(std::future::ready(Ok(self.commit(&base, &writes))))
     }
 }
 

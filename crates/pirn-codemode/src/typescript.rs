@@ -9,6 +9,7 @@ mod edits;
 mod enums;
 mod frame;
 mod modules;
+mod names;
 mod parse;
 mod scan;
 mod stack;
@@ -60,6 +61,35 @@ pub fn strip_types(source: &str) -> Result<Stripped, SyntaxError> {
         Some(Ok(None)) => Ok(unchanged(false)),
         Some(Err(error)) => Err(error),
         None => Ok(unchanged(true)),
+    }
+}
+
+/// The tools that a script names, as far as its text tells.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ToolNames {
+    /// Members of `tools` as the script writes them: names or identifiers, sorted, each once.
+    pub names: Vec<String>,
+    /// Whether it may reach others as well: it computes a name, hands `tools` on, searches, or uses the list of all tools. Also
+    /// for a text that is too large to be looked at.
+    pub reaches_all: bool,
+}
+
+/// Finds the tools that a script names: `tools.read`, `tools["read"]`, `const { read } = tools`, `"read" in tools`,
+/// `describeTool("read")`. A text that is no program names none, since nothing of it runs.
+///
+/// ```
+/// let found = pirn_codemode::tool_names("const { read } = tools; await tools['git-log']({ n: 1 });");
+/// assert_eq!(found.names, ["git-log", "read"]);
+/// assert!(!found.reaches_all);
+/// assert!(pirn_codemode::tool_names("for (const name of list) await tools[name]();").reaches_all);
+/// ```
+pub fn tool_names(source: &str) -> ToolNames {
+    match stack::run(source, || parse::tool_names(source)) {
+        Some(found) => found.unwrap_or_default(),
+        None => ToolNames {
+            names: Vec::new(),
+            reaches_all: true,
+        },
     }
 }
 

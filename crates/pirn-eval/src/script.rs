@@ -26,6 +26,7 @@ pub fn own_script_engine() -> ScriptEngineSource {
         VmEngine::new(EngineOptions {
             live_vms_max: LIVE_VMS_MAX,
             memory_bytes_max: ScriptLimits::default().vm.memory_bytes,
+            ..EngineOptions::default()
         })
         .map_err(|error| Error::new(ErrorKind::ScriptEngine, error.to_string()).because(error))
     })

@@ -148,6 +148,7 @@ impl Client {
             limits: run.limits,
             abort: run.abort,
             progress: run.progress,
+            ..RunOptions::default()
         };
         let running = run_script(engine, &run.script, &environment, options);
         Ok(self

@@ -22,6 +22,7 @@ mod confinement;
 mod effect_policy;
 mod error;
 mod evals;
+mod grants;
 mod runtime;
 mod servers;
 mod tool_filter;
@@ -32,6 +33,7 @@ pub use confinement::{Confinement, Preparation, policy_spec};
 pub use effect_policy::{EffectPolicy, Otherwise, effect_names};
 pub use error::{Error, ErrorKind};
 pub use evals::{EvalOptions, EvalRun, eval_sandbox};
+pub use grants::FileGrants;
 pub use pirn_settings::HostEnv;
 pub use runtime::Runtime;
 pub use servers::{

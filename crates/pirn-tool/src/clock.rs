@@ -270,7 +270,7 @@ enum Place {
     Open,
     /// Not now: it waits for its turn.
     Turn,
-    /// Not any more.
+    /// Not any more: it is over, whatever still runs inside.
     Ended,
 }
 

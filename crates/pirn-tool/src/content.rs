@@ -7,12 +7,12 @@ use serde_json::Value;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum ContentBlock {
-    /// Plain text.
+    /// Text, which a model reads as it is.
     Text {
-        /// The text itself.
+        /// The text, without any markup of its own.
         text: String,
     },
-    /// A picture.
+    /// A picture that the model looks at.
     #[serde(rename_all = "camelCase")]
     Image {
         /// The file's bytes as base64.
@@ -20,12 +20,12 @@ pub enum ContentBlock {
         /// `image/png`, `image/jpeg`, `image/gif` or `image/webp`.
         mime_type: String,
     },
-    /// A sound.
+    /// A recording that the model listens to.
     #[serde(rename_all = "camelCase")]
     Audio {
         /// The file's bytes as base64.
         data: String,
-        /// For example `audio/wav`.
+        /// The recording's format, for example `audio/wav`.
         mime_type: String,
     },
 }
@@ -107,9 +107,9 @@ impl ToolResult {
 /// Model usage of a call, summed over nested calls.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Usage {
-    /// Tokens sent.
+    /// Tokens that were sent to the model.
     pub input_tokens: u64,
-    /// Tokens received.
+    /// Tokens that the model produced.
     pub output_tokens: u64,
     /// Cost in US dollars, where known.
     pub cost: f64,

@@ -17,7 +17,7 @@ use crate::run::{CallSettings, Run};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Origin {
-    /// The model, directly.
+    /// The model, by a tool call of its own.
     Model,
     /// A script or another tool, on the model's behalf.
     Nested,

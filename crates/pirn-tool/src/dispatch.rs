@@ -54,7 +54,7 @@ impl<K: Send + 'static, T: Send + 'static> CallDispatch<K, T> {
         self.in_flight.len() + self.waiting.len()
     }
 
-    /// How many run.
+    /// How many run now, without those that wait.
     pub fn in_flight(&self) -> usize {
         self.in_flight.len()
     }

@@ -19,7 +19,7 @@ pub struct RuntimeEvent {
     pub run_id: Arc<str>,
     /// The call it is about, where it is about one.
     pub call: Option<Arc<EventCall>>,
-    /// What happened.
+    /// The step, with what belongs to it.
     pub kind: EventKind,
 }
 
@@ -30,15 +30,15 @@ pub struct EventCall {
     pub call_id: String,
     /// The id of the call that made it.
     pub parent_call_id: Option<String>,
-    /// The tool's name.
+    /// The tool's name, as the caller gave it.
     pub tool_name: String,
     /// The arguments as given.
     pub arguments: Value,
-    /// Who calls.
+    /// Who made the call.
     pub origin: Origin,
 }
 
-/// What happened.
+/// The steps in the life of calls, questions and servers.
 #[derive(Debug, Clone)]
 pub enum EventKind {
     /// A call was accepted for processing.
@@ -51,14 +51,14 @@ pub enum EventKind {
     Asked(Arc<ApprovalRequest>),
     /// A question is over.
     Answered {
-        /// The question's id.
+        /// The id of the question that is over.
         question_id: String,
-        /// Its answer.
+        /// How it ended, also without a person's word.
         answer: Answer,
     },
     /// A server changed its state.
     Server {
-        /// The server's name.
+        /// The server's name in the configuration.
         name: String,
         /// Its state now, in one word.
         state: String,

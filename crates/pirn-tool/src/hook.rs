@@ -9,13 +9,13 @@ use crate::context::Origin;
 /// A call as hooks see it.
 #[derive(Debug, Clone, Copy)]
 pub struct HookCall<'a> {
-    /// The call's id.
+    /// The call's id: `<parent>/<n>` for nested calls.
     pub call_id: &'a str,
     /// The id of the call that made this one.
     pub parent_call_id: Option<&'a str>,
-    /// The tool's name.
+    /// The tool's name, as the caller gave it.
     pub tool_name: &'a str,
-    /// Who calls.
+    /// Who made the call.
     pub origin: Origin,
 }
 
@@ -38,11 +38,11 @@ pub struct ResultChange {
     pub content: Option<Vec<ContentBlock>>,
     /// New structured content; `Some(None)` removes it.
     pub structured: Option<Option<Value>>,
-    /// New details.
+    /// New details for front ends.
     pub details: Option<Value>,
-    /// New error flag.
+    /// Whether the call counts as failed from now on.
     pub is_error: Option<bool>,
-    /// New usage.
+    /// What the call is said to have cost.
     pub usage: Option<Usage>,
 }
 

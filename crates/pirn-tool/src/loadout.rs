@@ -13,7 +13,7 @@ pub struct Loadout {
     pub declared: Vec<Tool>,
     /// Callable by other tools.
     pub callable: Vec<Tool>,
-    /// All there are.
+    /// Every registered tool, hidden ones included.
     pub registered: Vec<Tool>,
 }
 
@@ -56,7 +56,7 @@ pub struct PreparedLoadout {
 /// One tool as it is declared to the model.
 #[derive(Debug, Clone)]
 pub struct Declaration {
-    /// The tool.
+    /// The tool that is declared, with its own description.
     pub tool: Tool,
     /// Its description for the model.
     pub description: String,

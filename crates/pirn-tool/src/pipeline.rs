@@ -166,7 +166,7 @@ impl PipelineBuilder {
         self
     }
 
-    /// Finishes the pipeline.
+    /// Makes the pipeline; nothing of it changes afterwards but the registry's tools.
     pub fn build(self) -> Pipeline {
         Pipeline {
             inner: Arc::new(self.inner),
@@ -262,7 +262,7 @@ impl Pipeline {
         }
     }
 
-    /// The tools.
+    /// The tools that calls are looked up in.
     pub fn registry(&self) -> &Registry {
         &self.inner.registry
     }
@@ -445,7 +445,8 @@ impl Pipeline {
     }
 }
 
-/// Ends the run that a call without one was, also when the call is dropped.
+/// Forgets the run that a call without one was, also when the call is dropped. What the call left behind, such as a script in
+/// the background, may still ask.
 struct RunEnd {
     queue: ApprovalQueue,
     run: Arc<Run>,
@@ -453,6 +454,6 @@ struct RunEnd {
 
 impl Drop for RunEnd {
     fn drop(&mut self) {
-        self.queue.end_run(&self.run.id);
+        self.queue.forget_run(&self.run.id);
     }
 }

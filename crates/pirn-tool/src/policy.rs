@@ -10,7 +10,7 @@ use crate::tool::{Effects, ToolSpec};
 /// What a policy says of one call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Decision {
-    /// Run it.
+    /// The call runs without a question.
     Allow,
     /// Ask a person; with nobody to ask it is denied.
     Ask {
@@ -27,11 +27,11 @@ pub enum Decision {
 /// A call as a policy sees it: validated, after the hooks.
 #[derive(Debug, Clone, Copy)]
 pub struct PolicyInput<'a> {
-    /// The tool.
+    /// What the called tool says about itself.
     pub tool: &'a ToolSpec,
     /// The arguments it would get.
     pub arguments: &'a Value,
-    /// Who calls.
+    /// Who made the call.
     pub origin: Origin,
 }
 
@@ -60,11 +60,11 @@ pub trait Approver: Send + Sync {
 /// The verdict of a [`Rule`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// Run the call.
+    /// The call runs without a question, if all its effects are allowed.
     Allow,
-    /// Ask a person.
+    /// A person is asked first.
     Ask,
-    /// Refuse the call.
+    /// The call does not run, whatever other rules say.
     Deny,
 }
 
@@ -138,14 +138,14 @@ impl Rule {
 /// effect of its tool is allowed. What no rule decides, the default does.
 #[derive(Debug, Clone)]
 pub struct RulePolicy {
-    /// The rules.
+    /// The rules; their order does not count.
     pub rules: Vec<Rule>,
     /// The verdict when no rule matches.
     pub default: Verdict,
 }
 
 impl RulePolicy {
-    /// Allows everything.
+    /// A policy without rules, under which every call runs.
     pub fn allow_all() -> Self {
         Self {
             rules: Vec::new(),

@@ -24,7 +24,7 @@ const RECEIPT_NAME_CHARS_MAX: usize = 128;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CallStatus {
-    /// It succeeded.
+    /// The tool ran and reported no failure.
     Ok,
     /// It failed, or never ran.
     Error,
@@ -40,9 +40,9 @@ pub enum CallStatus {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Receipt {
-    /// The call's id.
+    /// The call's id: `<parent>/<n>` for nested calls.
     pub id: String,
-    /// The tool's name.
+    /// The tool's name, as the caller gave it, cut where it is very long.
     pub name: String,
     /// The arguments, unless they were too large.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -73,7 +73,7 @@ enum Start {
 }
 
 impl Registry {
-    /// An empty registry.
+    /// A registry without tools.
     pub fn new() -> Self {
         Self::default()
     }

@@ -53,9 +53,9 @@ pub struct CallSettings {
 /// The largest image that is given to a model; larger ones are scaled down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ImageLimits {
-    /// Pixels across.
+    /// The most pixels from left to right.
     pub width_px: u32,
-    /// Pixels down.
+    /// The most pixels from top to bottom.
     pub height_px: u32,
     /// Bytes after base64 encoding.
     pub base64_bytes: usize,

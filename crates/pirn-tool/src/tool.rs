@@ -9,8 +9,10 @@ use serde_json::{Value, json};
 
 use crate::approval::{Subject, value_hash};
 use crate::content::ToolResult;
-use crate::context::CallContext;
+use crate::context::{CallContext, Origin};
 use crate::loadout::LoadoutHook;
+use crate::pipeline::{CallOutcome, CallRequest, Pipeline};
+use crate::registry::Registry;
 
 /// Runs a tool. Implemented by types with state; for a plain async function use [`Tool::from_fn`].
 pub trait ToolHandler: Send + Sync + 'static {
@@ -107,8 +109,19 @@ impl Tool {
         self.loadout_hook.as_ref()
     }
 
-    /// The code behind the tool.
-    pub fn handler(&self) -> &Arc<dyn ToolHandler> {
+    /// Makes one call by itself: a person's, through a pipeline of its own in which nothing has to be asked.
+    pub async fn call_alone(&self, arguments: Value) -> CallOutcome {
+        let registry = Registry::new();
+        registry.register(self.clone());
+        let request = CallRequest::new("1", self.spec.name.as_str(), arguments);
+        Pipeline::builder(registry)
+            .build()
+            .call(request.origin(Origin::User))
+            .await
+    }
+
+    /// The code behind the tool. Only the pipeline runs it.
+    pub(crate) fn handler(&self) -> &Arc<dyn ToolHandler> {
         &self.handler
     }
 }
@@ -193,28 +206,28 @@ impl ToolSpec {
         self
     }
 
-    /// Sets the effects.
+    /// Sets what a call can do to the world.
     #[must_use]
     pub fn effects(mut self, effects: Effects) -> Self {
         self.effects = effects;
         self
     }
 
-    /// Sets the exposure.
+    /// Sets who sees and who may call the tool.
     #[must_use]
     pub fn exposure(mut self, exposure: Exposure) -> Self {
         self.exposure = exposure;
         self
     }
 
-    /// Sets the namespace.
+    /// Sets the group that the tool belongs to.
     #[must_use]
     pub fn namespace(mut self, namespace: Arc<Namespace>) -> Self {
         self.namespace = Some(namespace);
         self
     }
 
-    /// Sets the annotations.
+    /// Sets the hints of the tool's author.
     #[must_use]
     pub fn annotations(mut self, annotations: Annotations) -> Self {
         self.annotations = annotations;
@@ -304,15 +317,15 @@ pub enum Concurrency {
 pub struct Effects(u8);
 
 impl Effects {
-    /// Computes only.
+    /// No effect: the tool only computes.
     pub const NONE: Self = Self(0);
     /// Reads files or other state of the machine.
     pub const READ: Self = Self(1);
     /// Changes files or other state of the machine.
     pub const WRITE: Self = Self(1 << 1);
-    /// Starts processes.
+    /// Starts processes, which can do whatever their confinement lets them.
     pub const PROCESS: Self = Self(1 << 2);
-    /// Reaches the network.
+    /// Reaches other machines over the network.
     pub const NETWORK: Self = Self(1 << 3);
     /// Runs other tools or agents.
     pub const ORCHESTRATION: Self = Self(1 << 4);
@@ -326,7 +339,7 @@ impl Effects {
         (Self::ORCHESTRATION, "orchestration"),
     ];
 
-    /// Both sets together.
+    /// The effects that are in one of the sets or in both.
     #[must_use]
     pub const fn union(self, other: Self) -> Self {
         Self(self.0 | other.0)

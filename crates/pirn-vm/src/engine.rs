@@ -4,12 +4,13 @@ use std::sync::{Arc, OnceLock};
 
 use wasmtime::{
     Enabled, Engine, InstanceAllocationStrategy, InstancePre, Linker, Module,
-    PoolingAllocationConfig, Store, StoreLimits,
+    PoolingAllocationConfig, Store,
 };
 
 use crate::engine_config;
 use crate::error::{Error, ErrorKind};
 use crate::host::{self, Host};
+use crate::room::{Budget, MemoryLimiter, Room};
 use crate::ticker::Ticker;
 
 /// Memory of the guest beyond the script's heap: what the allocator cannot hand out, and the buffer for results.
@@ -24,6 +25,9 @@ pub struct EngineOptions {
     pub live_vms_max: u32,
     /// The most [`crate::Limits::memory_bytes`] a VM of this engine may ask for.
     pub memory_bytes_max: u32,
+    /// Heap of all live VMs together. Each is sure of 16 MiB, or of its own limit where that is lower, and waits for its turn
+    /// until there is so much; beyond that it grows as long as there is memory left.
+    pub memory_total_bytes: u64,
 }
 
 impl Default for EngineOptions {
@@ -32,6 +36,8 @@ impl Default for EngineOptions {
         Self {
             live_vms_max: 144,
             memory_bytes_max: 1 << 30,
+            // What 128 VMs are sure of.
+            memory_total_bytes: 2 << 30,
         }
     }
 }
@@ -47,6 +53,7 @@ pub(crate) struct Inner {
     pub(crate) options: EngineOptions,
     pub(crate) ticker: Ticker,
     pub(crate) engine: Engine,
+    pub(crate) budget: Arc<Budget>,
     image: OnceLock<Image>,
     image_bytes: u64,
 }
@@ -81,10 +88,12 @@ impl VmEngine {
         };
         let mut config = engine_config::base();
         let mut pool = PoolingAllocationConfig::new();
-        pool.total_core_instances(options.live_vms_max)
-            .total_memories(options.live_vms_max)
-            .total_tables(options.live_vms_max)
-            .total_stacks(options.live_vms_max)
+        // One more for the instance that the image is read from.
+        let slots = options.live_vms_max.saturating_add(1);
+        pool.total_core_instances(slots)
+            .total_memories(slots)
+            .total_tables(slots)
+            .total_stacks(slots)
             .table_elements(TABLE_ELEMENTS_MAX)
             .max_memory_size(
                 usize::try_from(u64::from(options.memory_bytes_max) + (64 << 20))
@@ -116,6 +125,10 @@ impl VmEngine {
                 options,
                 ticker,
                 engine,
+                budget: Arc::new(Budget::new(
+                    options.live_vms_max,
+                    options.memory_total_bytes,
+                )),
                 image: OnceLock::new(),
                 image_bytes,
             }),
@@ -129,12 +142,14 @@ impl VmEngine {
 }
 
 impl Inner {
-    /// The most linear memory of a VM whose heap may grow to `heap_bytes`.
-    pub(crate) fn memory_limits(&self, heap_bytes: u32) -> StoreLimits {
+    /// What bounds the linear memory of a VM whose heap may grow to `heap_bytes`.
+    pub(crate) fn memory_limiter(&self, heap_bytes: u32, room: &Room) -> MemoryLimiter {
         let bytes = self.image_bytes + u64::from(heap_bytes) + MEMORY_SLACK_BYTES;
-        wasmtime::StoreLimitsBuilder::new()
-            .memory_size(usize::try_from(bytes).unwrap_or(usize::MAX))
-            .build()
+        MemoryLimiter::new(
+            usize::try_from(bytes).unwrap_or(usize::MAX),
+            usize::try_from(self.image_bytes + MEMORY_SLACK_BYTES).unwrap_or(usize::MAX),
+            room,
+        )
     }
 
     /// The memory image, read once from a fresh instance.
@@ -146,7 +161,7 @@ impl Inner {
             |error: wasmtime::Error| Error::new(ErrorKind::Exhausted, format!("{error:#}"));
         let mut store = Store::new(
             &self.engine,
-            Host::new(StoreLimits::default(), &crate::Limits::default()),
+            Host::new(MemoryLimiter::image_only(), &crate::Limits::default()),
         );
         store.set_epoch_deadline(u64::MAX / 2);
         let instance = self.instance.instantiate(&mut store).map_err(failed)?;

@@ -9,11 +9,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use serde::Deserialize;
-use wasmtime::{Caller, Linker, Memory, StoreLimits};
+use wasmtime::{Caller, Linker, Memory};
 
 use crate::event::{
     CallId, CallTarget, End, Event, EventQueue, Failure, Output, StopReason, StoreWrite,
 };
+use crate::room::MemoryLimiter;
 use crate::text::{JsString, JsonText};
 
 /// Timers a guest may have; each costs the host an entry. The prelude stops a script before.
@@ -27,7 +28,7 @@ pub(crate) struct Host {
     pub(crate) memory: Option<Memory>,
     /// The guest's word that stops it softly when it is not zero.
     pub(crate) interrupt_address: u32,
-    pub(crate) memory_limits: StoreLimits,
+    pub(crate) memory_limiter: MemoryLimiter,
     pub(crate) events: EventQueue,
     pub(crate) open_calls: BTreeMap<CallId, (CallTarget, String)>,
     pub(crate) timers: BTreeMap<i32, Instant>,
@@ -48,11 +49,11 @@ pub(crate) struct Host {
 }
 
 impl Host {
-    pub(crate) fn new(memory_limits: StoreLimits, limits: &crate::Limits) -> Self {
+    pub(crate) fn new(memory_limiter: MemoryLimiter, limits: &crate::Limits) -> Self {
         Self {
             memory: None,
             interrupt_address: 0,
-            memory_limits,
+            memory_limiter,
             events: EventQueue::default(),
             open_calls: BTreeMap::new(),
             timers: BTreeMap::new(),
@@ -138,18 +139,54 @@ impl Default for Clock {
 #[derive(Debug)]
 pub(crate) struct Watch {
     pub(crate) interrupt: Arc<AtomicBool>,
-    pub(crate) deadline: Option<Instant>,
+    pub(crate) deadline: DeadlineHandle,
     pub(crate) cpu: Arc<CpuAccount>,
     cpu_max: Duration,
     /// Why the guest was told to stop, and when.
     pub(crate) soft_stop: Option<(StopReason, Instant)>,
 }
 
+/// The moment after which a script is stopped. Can be moved from any thread, also while the script computes. Clones are the same
+/// one.
+#[derive(Debug, Clone)]
+pub struct DeadlineHandle {
+    created_at: Instant,
+    /// Nanoseconds since `created_at`; [`NO_DEADLINE`] without one.
+    at_ns: Arc<AtomicU64>,
+}
+
+const NO_DEADLINE: u64 = u64::MAX;
+
+impl Default for DeadlineHandle {
+    fn default() -> Self {
+        Self {
+            created_at: Instant::now(),
+            at_ns: Arc::new(AtomicU64::new(NO_DEADLINE)),
+        }
+    }
+}
+
+impl DeadlineHandle {
+    /// Stops the script once this moment has passed; `None` lets it go on.
+    pub fn set(&self, deadline: Option<Instant>) {
+        let at_ns = deadline.map_or(NO_DEADLINE, |at| {
+            let since = at.saturating_duration_since(self.created_at);
+            u64::try_from(since.as_nanos()).unwrap_or(NO_DEADLINE)
+        });
+        self.at_ns.store(at_ns, Ordering::Relaxed);
+    }
+
+    fn has_passed(&self) -> bool {
+        let at_ns = self.at_ns.load(Ordering::Relaxed);
+        at_ns != NO_DEADLINE && self.created_at.elapsed().as_nanos() >= u128::from(at_ns)
+    }
+}
+
 impl Watch {
     fn new(cpu_max: Duration) -> Self {
         Self {
             interrupt: Arc::new(AtomicBool::new(false)),
-            deadline: None,
+            deadline: DeadlineHandle::default(),
             cpu: Arc::default(),
             cpu_max,
             soft_stop: None,
@@ -160,10 +197,7 @@ impl Watch {
     pub(crate) fn reason_to_stop(&self, cpu_used: Duration) -> Option<StopReason> {
         if self.interrupt.load(Ordering::Relaxed) {
             Some(StopReason::Interrupted)
-        } else if self
-            .deadline
-            .is_some_and(|deadline| Instant::now() >= deadline)
-        {
+        } else if self.deadline.has_passed() {
             Some(StopReason::Deadline)
         } else if cpu_used > self.cpu_max {
             Some(StopReason::Cpu)

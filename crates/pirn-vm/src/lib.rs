@@ -54,6 +54,7 @@ mod event;
 mod host;
 mod limits;
 mod program;
+mod room;
 mod snapshot;
 mod text;
 mod ticker;
@@ -64,7 +65,9 @@ pub use error::{Error, ErrorKind};
 pub use event::{
     CallId, CallTarget, End, Event, EventQueue, Failure, Output, StopReason, StoreWrite,
 };
+pub use host::DeadlineHandle;
 pub use limits::Limits;
 pub use program::{GlobalArguments, GlobalBinding, Program, ToolBinding};
+pub use room::Room;
 pub use text::{JsString, JsonText};
 pub use vm::{InterruptHandle, Settlement, Step, Vm};

@@ -14,6 +14,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::engine::VmEngine;
 use crate::error::{Error, ErrorKind};
+use crate::room::Room;
 use crate::vm::{MEMORY_PAGE_BYTES, Page, Vm, Waiting};
 
 const MAGIC: &[u8; 6] = b"PIRNVM";
@@ -63,12 +64,28 @@ impl Vm {
         Ok(bytes)
     }
 
+    /// Resumes a script that was saved, without waiting for room. See [`Vm::restore_in_room`].
+    ///
+    /// # Errors
+    /// As there, and when the engine is full.
+    pub fn restore(engine: &VmEngine, bytes: &[u8]) -> Result<(Self, Vec<u8>), Error> {
+        Self::read(engine, None, bytes)
+    }
+
     /// Resumes a script that was saved, in this or another process. Gives the VM and the owner's data. Open calls are still
     /// open, with the same numbers; timers go on with the time they had left. A deadline has to be set anew.
     ///
     /// # Errors
     /// When the bytes are no snapshot, are damaged, or belong to another build of the guest.
-    pub fn restore(engine: &VmEngine, bytes: &[u8]) -> Result<(Self, Vec<u8>), Error> {
+    pub fn restore_in_room(
+        engine: &VmEngine,
+        room: Room,
+        bytes: &[u8],
+    ) -> Result<(Self, Vec<u8>), Error> {
+        Self::read(engine, Some(room), bytes)
+    }
+
+    fn read(engine: &VmEngine, room: Option<Room>, bytes: &[u8]) -> Result<(Self, Vec<u8>), Error> {
         let mut reader = Reader { rest: bytes };
         if reader.take(MAGIC.len())? != MAGIC {
             return Err(refused("it does not start like one"));
@@ -101,7 +118,7 @@ impl Vm {
         let owner_data = reader.block()?.to_vec();
         let (memory_bytes, pages) = reader.memory()?;
         Ok((
-            Self::resume(engine, waiting, memory_bytes, &pages)?,
+            Self::resume(engine, room, waiting, memory_bytes, &pages)?,
             owner_data,
         ))
     }

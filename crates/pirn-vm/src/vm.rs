@@ -13,9 +13,10 @@ use wasmtime::{Instance, Memory, Store, StoreContextMut, Trap, TypedFunc, Update
 use crate::engine::VmEngine;
 use crate::error::{Error, ErrorKind};
 use crate::event::{CallId, CallTarget, End, EventQueue, Failure, StopReason, StoreWrite};
-use crate::host::{Host, Stop};
+use crate::host::{DeadlineHandle, Host, Stop};
 use crate::limits::Limits;
 use crate::program::Program;
+use crate::room::Room;
 use crate::text::JsonText;
 
 mod waiting;
@@ -43,6 +44,8 @@ pub struct Vm {
     /// Whether the guest is in the middle of a run; also when the future that drove it was dropped.
     is_in_run: bool,
     pub(crate) engine: VmEngine,
+    // Declared last, so that the memory is given back before its place in the engine.
+    room: Room,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -125,33 +128,37 @@ impl std::fmt::Debug for Vm {
 }
 
 impl Vm {
-    /// Makes an empty VM.
+    /// Makes an empty VM, without waiting for room.
     ///
     /// # Errors
-    /// When all VMs of the engine are in use, or the limits ask for more than the engine was made for.
+    /// When the engine is full, or the limits ask for more than the engine was made for.
     pub fn new(engine: &VmEngine, limits: Limits) -> Result<Self, Error> {
-        Self::instantiate(engine, limits, Fresh::Yes)
+        let room = engine.room_now(limits.memory_bytes)?;
+        Self::in_room(engine, room, limits)
     }
 
-    fn instantiate(engine: &VmEngine, limits: Limits, fresh: Fresh) -> Result<Self, Error> {
+    /// Makes an empty VM in room that [`VmEngine::room`] gave.
+    ///
+    /// # Errors
+    /// When the machine has no memory left.
+    pub fn in_room(engine: &VmEngine, room: Room, limits: Limits) -> Result<Self, Error> {
+        Self::instantiate(engine, room, limits, Fresh::Yes)
+    }
+
+    fn instantiate(
+        engine: &VmEngine,
+        room: Room,
+        limits: Limits,
+        fresh: Fresh,
+    ) -> Result<Self, Error> {
         let inner = &engine.inner;
-        if limits.memory_bytes > inner.options.memory_bytes_max {
-            let most = inner.options.memory_bytes_max;
-            return Err(Error::new(
-                ErrorKind::Exhausted,
-                format!(
-                    "{} bytes of memory wanted, this engine gives at most {most}",
-                    limits.memory_bytes
-                ),
-            ));
-        }
         let failed =
             |error: wasmtime::Error| Error::new(ErrorKind::Exhausted, format!("{error:#}"));
         let mut store = Store::new(
             &inner.engine,
-            Host::new(inner.memory_limits(limits.memory_bytes), &limits),
+            Host::new(inner.memory_limiter(limits.memory_bytes, &room), &limits),
         );
-        store.limiter(|host| &mut host.memory_limits);
+        store.limiter(|host| &mut host.memory_limiter);
         store.epoch_deadline_callback(on_tick);
         store.set_epoch_deadline(1);
         let instance = inner.instance.instantiate(&mut store).map_err(failed)?;
@@ -171,6 +178,7 @@ impl Vm {
             engine: engine.clone(),
             memory,
             store,
+            room,
         };
         if fresh == Fresh::Yes {
             vm.apply_limits(Fresh::Yes)?;
@@ -210,7 +218,12 @@ impl Vm {
 
     /// Stops the script once this moment has passed; checked while it runs and when it is polled.
     pub fn set_deadline(&mut self, deadline: Option<Instant>) {
-        self.store.data_mut().watch.deadline = deadline;
+        self.store.data().watch.deadline.set(deadline);
+    }
+
+    /// A handle that moves the deadline.
+    pub fn deadline_handle(&self) -> DeadlineHandle {
+        self.store.data().watch.deadline.clone()
     }
 
     /// A handle that stops the script.
@@ -247,6 +260,11 @@ impl Vm {
     /// Bytes of memory the VM has at the moment.
     pub fn memory_bytes(&self) -> usize {
         self.memory.data_size(&self.store)
+    }
+
+    /// Whether the script was refused memory within its own limit, because all VMs of the engine together had taken theirs.
+    pub fn was_refused_memory(&self) -> bool {
+        self.room.share.was_refused()
     }
 
     /// Queues the end of an open call; the script learns of it at the next poll, in the order of settling.

@@ -7,6 +7,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use pirn_codemode::{LayoutKind, OPTION_INTEGER_MAX, OPTION_TIMEOUT_MS_MAX};
 use pirn_tool::Effects;
 
+use crate::approvals::ApprovalsArguments;
 use crate::config::ConfigArguments;
 use crate::confinement::ConfinementArguments;
 use crate::eval::EvalArguments;
@@ -74,6 +75,11 @@ pub(crate) enum Command {
     /// A project can bring files that start programs or change what a model is told. They count only when its folder, or one
     /// above it, is trusted. Without a flag the question is asked on the terminal.
     Trust(TrustArguments),
+    /// Show and take back what was approved for good
+    ///
+    /// An answer "always" on the terminal is kept in `approvals.json` in Pirn's folder. It holds for the project, the tool as it
+    /// described itself, its effects, and the exact arguments or the rule that was shown.
+    Approvals(ApprovalsArguments),
     /// Check that Pirn works on this machine
     Doctor(DoctorArguments),
     /// Print a completion script for a shell

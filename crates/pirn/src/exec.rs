@@ -163,6 +163,8 @@ impl Plan {
             .engine(EngineOptions {
                 live_vms_max: LIVE_VMS_MAX,
                 memory_bytes_max: self.limits.vm.memory_bytes,
+                memory_total_bytes: u64::from(self.limits.vm.memory_bytes)
+                    * u64::from(LIVE_VMS_MAX),
             });
         if let Some(configuration) = configuration {
             let questions = Some(screen.questions());

@@ -11,6 +11,7 @@
     )
 )]
 
+mod approvals;
 mod arguments;
 mod config;
 mod confinement;
@@ -76,6 +77,7 @@ fn run() -> Result<Exit, Failure> {
         Command::Mcp(arguments) => mcp::run(&arguments, &invocation),
         Command::Config(arguments) => config::run(&arguments, &invocation),
         Command::Trust(arguments) => trust::run(&arguments, &invocation),
+        Command::Approvals(arguments) => approvals::run(&arguments, &invocation),
         Command::Doctor(arguments) => doctor::run(&arguments, &invocation),
         Command::Completions(arguments) => completions(&arguments),
     }

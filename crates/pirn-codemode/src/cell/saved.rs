@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use pirn_tool::CallStatus;
+use pirn_tool::{CallStage, CallStatus};
 use pirn_vm::{JsString, JsonText, Output, Settlement};
 use serde::{Deserialize, Serialize};
 
@@ -15,6 +15,8 @@ use crate::runner::{self, Run, SavedCall, SavedRun};
 #[serde(default)]
 pub(super) struct Saved {
     wall_ms: u64,
+    /// What of the time limit is used up; absent in what earlier builds saved.
+    time_used_ms: Option<u64>,
     output: Vec<SavedOutput>,
     notifications: Vec<String>,
     pub(super) undelivered: Undelivered,
@@ -93,6 +95,9 @@ struct SavedOpenCall {
 #[serde(tag = "stage", rename_all = "snake_case")]
 enum SavedStage {
     Queued,
+    Asking {
+        question_id: String,
+    },
     Started,
     Resolved {
         value: Option<String>,
@@ -112,6 +117,7 @@ pub(super) fn bytes(run: &Run, open_calls: Vec<SavedCall>, undelivered: Undelive
     let milliseconds = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
     let saved = Saved {
         wall_ms: milliseconds(run.wall()),
+        time_used_ms: Some(milliseconds(run.time_used())),
         output: run.collected.output.iter().map(SavedOutput::from).collect(),
         notifications: run
             .collected
@@ -151,6 +157,7 @@ impl From<Saved> for SavedRun {
     fn from(saved: Saved) -> Self {
         Self {
             wall: Duration::from_millis(saved.wall_ms),
+            time_used: Duration::from_millis(saved.time_used_ms.unwrap_or(saved.wall_ms)),
             output: saved.output.into_iter().map(Output::from).collect(),
             notifications: saved
                 .notifications
@@ -186,8 +193,11 @@ impl From<Saved> for SavedRun {
 impl From<runner::SavedStage> for SavedStage {
     fn from(stage: runner::SavedStage) -> Self {
         match stage {
-            runner::SavedStage::Queued => Self::Queued,
-            runner::SavedStage::Started => Self::Started,
+            runner::SavedStage::Open(CallStage::Waiting) => Self::Queued,
+            runner::SavedStage::Open(CallStage::Asking { question_id }) => {
+                Self::Asking { question_id }
+            }
+            runner::SavedStage::Open(CallStage::Begun) => Self::Started,
             runner::SavedStage::Ended(CallEnd {
                 settlement: Settlement::Resolved(value),
                 status,
@@ -218,8 +228,11 @@ impl From<runner::SavedStage> for SavedStage {
 impl From<SavedStage> for runner::SavedStage {
     fn from(stage: SavedStage) -> Self {
         let (settlement, status) = match stage {
-            SavedStage::Queued => return Self::Queued,
-            SavedStage::Started => return Self::Started,
+            SavedStage::Queued => return Self::Open(CallStage::Waiting),
+            SavedStage::Asking { question_id } => {
+                return Self::Open(CallStage::Asking { question_id });
+            }
+            SavedStage::Started => return Self::Open(CallStage::Begun),
             SavedStage::Resolved { value, status } => {
                 (Settlement::Resolved(value.map(JsonText::new)), status)
             }

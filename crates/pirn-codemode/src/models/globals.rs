@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
+use pirn_tool::{CallStage, WaitClock};
 use pirn_vm::{CallTarget, JsonText};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -11,7 +12,7 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use super::{Availability, ModelHost, ModelQuery};
-use crate::host::{CallEnd, Environment, HostCall, ScriptHost, spread_global};
+use crate::host::{CallEnd, Environment, HostCall, ResumedCall, ScriptHost, spread_global};
 
 /// Model calls of one script that run at once; each costs money and most providers limit them harder than tools.
 const CALLS_AT_ONCE_MAX: usize = 4;
@@ -101,8 +102,12 @@ impl ScriptHost for WithModels {
         })
     }
 
-    fn resume_call(&self, call: HostCall) -> Option<BoxFuture<'static, CallEnd>> {
-        self.inner.resume_call(call)
+    fn resume_call(&self, call: &HostCall, stage: &CallStage) -> ResumedCall {
+        self.inner.resume_call(call, stage)
+    }
+
+    fn clock(&self) -> WaitClock {
+        self.inner.clock()
     }
 
     fn call_id(&self, number: u32) -> Option<String> {

@@ -2,18 +2,21 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt as _, StreamExt as _};
-use pirn_tool::CallStatus;
+use pirn_tool::{CallStage, CallStatus};
 use pirn_vm::{CallId, CallTarget, JsonText, Settlement};
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use super::{Collected, Progress, SavedCall, SavedStage};
-use crate::host::{CallEnd, Environment, HostCall};
+use crate::abort::Abort;
+use crate::host::{CallEnd, Environment, HostCall, ResumedCall};
 use crate::limits::ScriptLimits;
 use crate::result::CallRecord;
 
@@ -22,14 +25,31 @@ const RECORD_ARGUMENT_CHARS_MAX: usize = 200;
 /// Characters of an error's message kept in a call's record.
 const RECORD_ERROR_CHARS_MAX: usize = 500;
 
-type InFlight = FuturesUnordered<BoxFuture<'static, (CallId, Option<usize>, CallEnd)>>;
+/// A call that was made.
+struct InFlight {
+    id: CallId,
+    record: Option<usize>,
+    future: BoxFuture<'static, CallEnd>,
+}
+
+impl Future for InFlight {
+    type Output = (CallId, Option<usize>, CallEnd);
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let (id, record) = (self.id, self.record);
+        self.future
+            .as_mut()
+            .poll(context)
+            .map(|end| (id, record, end))
+    }
+}
 
 /// The script's calls.
 pub(crate) struct Calls {
     environment: Environment,
     pub(crate) records: Vec<CallRecord>,
     started: Vec<Instant>,
-    in_flight: InFlight,
+    in_flight: FuturesUnordered<InFlight>,
     waiting: VecDeque<(CallId, Option<usize>, HostCall)>,
     /// What is needed to save the calls that are open.
     open: BTreeMap<CallId, OpenCall>,
@@ -39,9 +59,38 @@ pub(crate) struct Calls {
     bytes_max: usize,
 }
 
+#[derive(Clone)]
 struct OpenCall {
     record: Option<usize>,
     arguments: Option<JsonText>,
+    stage: watch::Sender<CallStage>,
+}
+
+impl OpenCall {
+    fn saved(&self, id: CallId, stage: SavedStage) -> SavedCall {
+        SavedCall {
+            id: id.as_u32(),
+            record: self.record,
+            arguments: self.arguments.clone(),
+            stage,
+        }
+    }
+}
+
+/// How calls in flight come to their end.
+#[derive(Clone, Copy)]
+enum Ending {
+    ByThemselves,
+    Told,
+}
+
+/// How long calls may take to end when their script is suspended.
+#[derive(Clone, Copy)]
+pub(super) struct Graces {
+    /// By themselves.
+    pub(super) suspend: Duration,
+    /// Once they were told to stop.
+    pub(super) cancel: Duration,
 }
 
 impl Calls {
@@ -111,22 +160,38 @@ impl Calls {
             self.close(record, &end, collected);
             return Some(end);
         }
-        self.open.insert(
-            id,
-            OpenCall {
-                record,
-                arguments: arguments.clone(),
-            },
-        );
         let call = HostCall {
             number,
             target,
             name,
             arguments,
             cancel: self.cancel.child_token(),
+            stage: watch::Sender::new(CallStage::Waiting),
+            question_id: None,
         };
+        self.add_open(id, record, &call);
         self.waiting.push_back((id, record, call));
         None
+    }
+
+    fn add_open(&mut self, id: CallId, record: Option<usize>, call: &HostCall) {
+        let open = OpenCall {
+            record,
+            arguments: call.arguments.clone(),
+            stage: call.stage.clone(),
+        };
+        self.open.insert(id, open);
+    }
+
+    /// Makes a call. From here on it has begun, unless the host says otherwise.
+    fn start(&mut self, id: CallId, record: Option<usize>, call: HostCall) {
+        call.stage.send_replace(CallStage::Begun);
+        let host = &self.environment.host;
+        self.in_flight.push(InFlight {
+            id,
+            record,
+            future: Box::pin(guarded(|| host.call(call))),
+        });
     }
 
     /// Starts waiting calls while there is room, and takes the ends of those that are done.
@@ -140,9 +205,7 @@ impl Calls {
             while self.in_flight.len() < self.in_flight_max
                 && let Some((id, record, call)) = self.waiting.pop_front()
             {
-                let future = guarded(|| self.environment.host.call(call));
-                self.in_flight
-                    .push(Box::pin(async move { (id, record, future.await) }));
+                self.start(id, record, call);
             }
             match self.in_flight.poll_next_unpin(context) {
                 Poll::Ready(Some((id, record, end))) => {
@@ -240,34 +303,61 @@ impl Calls {
         self.stop_in_flight(grace, collected, |_, _, _| {}).await;
     }
 
-    /// Stops the calls in flight; gives every open call as it is to be saved.
+    /// Every open call as it is to be saved; they go on.
+    pub(super) fn checkpoint(&self) -> Vec<SavedCall> {
+        self.open
+            .iter()
+            .map(|(id, call)| call.saved(*id, SavedStage::Open(call.stage.borrow().clone())))
+            .collect()
+    }
+
+    /// Ends the calls in flight; gives every open call as it is to be saved. Calls that have not begun are left where they are,
+    /// those that ask with their questions. Calls that have begun may end by themselves, then they are told to stop.
     pub(super) async fn pause(
         &mut self,
-        grace: Duration,
+        graces: Graces,
+        abort: &Abort,
         collected: &mut Collected,
     ) -> Vec<SavedCall> {
-        let mut saved = Vec::new();
-        for (id, record, call) in std::mem::take(&mut self.waiting) {
-            self.open.remove(&id);
-            saved.push(SavedCall {
-                id: id.as_u32(),
-                record,
-                arguments: call.arguments,
-                stage: SavedStage::Queued,
-            });
+        self.waiting.clear();
+        self.drop_unbegun();
+        let mut saved: Vec<SavedCall> = Vec::new();
+        let unbegun: Vec<CallId> = self
+            .open
+            .iter()
+            .filter(|(_, call)| *call.stage.borrow() != CallStage::Begun)
+            .map(|(id, _)| *id)
+            .collect();
+        for id in unbegun {
+            if let Some(call) = self.open.remove(&id) {
+                let stage = SavedStage::Open(call.stage.borrow().clone());
+                saved.push(call.saved(id, stage));
+            }
+        }
+        let mut ended = |id: CallId, call: OpenCall, end: Option<CallEnd>| {
+            let stage = end.map_or(SavedStage::Open(CallStage::Begun), SavedStage::Ended);
+            saved.push(call.saved(id, stage));
+        };
+        tokio::select! {
+            () = self.await_in_flight(graces.suspend, collected, Ending::ByThemselves, &mut ended) => {}
+            () = abort.aborted() => {}
         }
         self.cancel.cancel();
-        self.stop_in_flight(grace, collected, |id, call, end| {
-            let stage = end.map_or(SavedStage::Started, SavedStage::Ended);
-            saved.push(SavedCall {
-                id: id.as_u32(),
-                record: call.record,
-                arguments: call.arguments,
-                stage,
-            });
-        })
-        .await;
+        self.stop_in_flight(graces.cancel, collected, ended).await;
         saved
+    }
+
+    /// Drops the futures of calls that were made and have not begun.
+    fn drop_unbegun(&mut self) {
+        let has_begun = |call: &InFlight| {
+            self.open
+                .get(&call.id)
+                .is_none_or(|open| *open.stage.borrow() == CallStage::Begun)
+        };
+        self.in_flight = std::mem::take(&mut self.in_flight)
+            .into_iter()
+            .filter(has_begun)
+            .collect();
     }
 
     /// Waits for calls that were told to stop, and says how each ended; `None` for those that did not confirm in time.
@@ -277,22 +367,8 @@ impl Calls {
         collected: &mut Collected,
         mut stopped: impl FnMut(CallId, OpenCall, Option<CallEnd>),
     ) {
-        let all = async {
-            while let Some((id, record, end)) = self.in_flight.next().await {
-                // A call that was told to stop and fails has stopped; one that succeeds all the same took effect.
-                let status = if end.status == CallStatus::Error {
-                    CallStatus::Cancelled
-                } else {
-                    end.status
-                };
-                let end = self.delivered(record, CallEnd { status, ..end });
-                self.close(record, &end, collected);
-                if let Some(call) = self.open.remove(&id) {
-                    stopped(id, call, Some(end));
-                }
-            }
-        };
-        drop(tokio::time::timeout(grace, all).await);
+        self.await_in_flight(grace, collected, Ending::Told, &mut stopped)
+            .await;
         self.in_flight.clear();
         let end = CallEnd {
             status: CallStatus::Unknown,
@@ -304,8 +380,32 @@ impl Calls {
         }
     }
 
-    /// Takes up a call of a saved script: one that never started waits again, one that was made is taken up by the host or
-    /// ends as it is known to have ended. Gives its end, if there is one already.
+    /// Takes the ends of calls in flight until there is none, or the time is up.
+    async fn await_in_flight(
+        &mut self,
+        grace: Duration,
+        collected: &mut Collected,
+        ending: Ending,
+        ended: &mut impl FnMut(CallId, OpenCall, Option<CallEnd>),
+    ) {
+        let all = async {
+            while let Some((id, record, end)) = self.in_flight.next().await {
+                let status = match (ending, end.status) {
+                    // A call that was told to stop and fails has stopped; one that succeeds all the same took effect.
+                    (Ending::Told, CallStatus::Error) => CallStatus::Cancelled,
+                    (_, status) => status,
+                };
+                let end = self.delivered(record, CallEnd { status, ..end });
+                self.close(record, &end, collected);
+                if let Some(call) = self.open.remove(&id) {
+                    ended(id, call, Some(end));
+                }
+            }
+        };
+        drop(tokio::time::timeout(grace, all).await);
+    }
+
+    /// Takes up a call of a saved script, as the host decides. Gives its end, if there is one already.
     pub(super) fn take_up(
         &mut self,
         id: CallId,
@@ -319,42 +419,44 @@ impl Calls {
             stage,
             ..
         } = saved;
+        let stage = match stage {
+            SavedStage::Open(stage) => stage,
+            SavedStage::Ended(end) => return Some(end),
+        };
+        let question_id = match &stage {
+            CallStage::Asking { question_id } => Some(question_id.clone()),
+            CallStage::Waiting | CallStage::Begun => None,
+        };
         let call = HostCall {
             number: record
                 .and_then(|index| self.records.get(index))
                 .map_or(0, |record| record.number),
             target,
             name: name.to_owned(),
-            arguments: arguments.clone(),
+            arguments,
             cancel: self.cancel.child_token(),
+            stage: watch::Sender::new(stage.clone()),
+            question_id,
         };
-        let future = match stage {
-            SavedStage::Queued => {
+        match self.environment.host.resume_call(&call, &stage) {
+            ResumedCall::Unknown => return Some(self.unknown(name, record)),
+            ResumedCall::Make => {
+                self.add_open(id, record, &call);
                 self.waiting.push_back((id, record, call));
-                None
             }
-            SavedStage::Started | SavedStage::Ended(_) => {
-                match self.environment.host.resume_call(call) {
-                    Some(future) => Some(future),
-                    None => match stage {
-                        SavedStage::Ended(end) => return Some(end),
-                        SavedStage::Started | SavedStage::Queued => {
-                            return Some(self.unknown(name, record));
-                        }
-                    },
-                }
+            ResumedCall::Continue(future) => {
+                self.add_open(id, record, &call);
+                self.in_flight.push(InFlight {
+                    id,
+                    record,
+                    future: Box::pin(guarded(|| future)),
+                });
             }
-        };
+        }
         if let Some(record) = record.and_then(|index| self.records.get_mut(index)) {
             record.status = CallStatus::Unfinished;
             record.duration = None;
             record.error = None;
-        }
-        self.open.insert(id, OpenCall { record, arguments });
-        if let Some(future) = future {
-            let future = guarded(|| future);
-            self.in_flight
-                .push(Box::pin(async move { (id, record, future.await) }));
         }
         None
     }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use pirn_tool::CallStage;
 use pirn_vm::{JsString, JsonText, Output};
 
 use crate::host::CallEnd;
@@ -10,6 +11,8 @@ use crate::result::CallRecord;
 /// What is kept of a run besides its VM.
 pub(crate) struct SavedRun {
     pub(crate) wall: Duration,
+    /// What of the time limit is used up; less than `wall` where the clock stood still.
+    pub(crate) time_used: Duration,
     pub(crate) output: Vec<Output>,
     pub(crate) notifications: Vec<JsString>,
     pub(crate) records: Vec<CallRecord>,
@@ -24,12 +27,10 @@ pub(crate) struct SavedCall {
     pub(crate) stage: SavedStage,
 }
 
-/// How far an open call had come.
+/// What an open call had come to.
 pub(crate) enum SavedStage {
-    /// It waited for room; nothing happened yet.
-    Queued,
-    /// It was made, and did not confirm that it stopped.
-    Started,
+    /// It was open, and so far.
+    Open(CallStage),
     /// It ended while the script was saved.
     Ended(CallEnd),
 }

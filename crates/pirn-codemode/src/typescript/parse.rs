@@ -9,7 +9,7 @@ use oxc_parser::{ParseOptions, Parser, ParserReturn};
 use oxc_span::SourceType;
 
 use super::blank::Blanker;
-use super::{SyntaxError, frame, modules};
+use super::{SyntaxError, ToolNames, frame, modules, names};
 
 /// What makes the script a function body. On one line with the script's first, so that lines stay true.
 const PREFIX: &str = "async function _(tools,console){";
@@ -55,7 +55,11 @@ pub(super) fn comment_starts(source: &str) -> BTreeSet<usize> {
         .collect()
 }
 
-fn parse<'a>(allocator: &'a Allocator, text: &'a str, source_type: SourceType) -> ParserReturn<'a> {
+pub(super) fn parse<'a>(
+    allocator: &'a Allocator,
+    text: &'a str,
+    source_type: SourceType,
+) -> ParserReturn<'a> {
     // Identifiers are not looked up here, so their hashes would be wasted time.
     let options = ParseOptions {
         allow_return_outside_function: true,
@@ -65,6 +69,11 @@ fn parse<'a>(allocator: &'a Allocator, text: &'a str, source_type: SourceType) -
     Parser::new(allocator, text, source_type)
         .with_options(options)
         .parse()
+}
+
+/// The tools that the script names; `None` when it is no program.
+pub(super) fn tool_names(source: &str) -> Option<ToolNames> {
+    names::of_text(&format!("{PREFIX}{source}{SUFFIX}"))
 }
 
 fn is_javascript(wrapped: &str) -> bool {

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use pirn_codemode::{Environment, EnvironmentError, ScriptErrorKind, global};
-use pirn_vm::VmEngine;
 
 use crate::support::{Lab, TOOLS, failure};
 
@@ -114,37 +113,4 @@ async fn every_built_in_is_reserved() {
             "{name} is built in and not reserved"
         );
     }
-}
-
-#[tokio::test]
-async fn an_engine_that_is_full_says_so() {
-    let options = pirn_vm::EngineOptions {
-        live_vms_max: 1,
-        ..pirn_vm::EngineOptions::default()
-    };
-    let small = VmEngine::new(options).unwrap();
-    let lab = Lab::new();
-    let run = async |code: &str| {
-        let script = pirn_codemode::Script::new(code);
-        pirn_codemode::run_script(
-            &small,
-            &script,
-            &lab.environment(),
-            pirn_codemode::RunOptions::default(),
-        )
-        .await
-    };
-    let (first, second) = tokio::join!(run("return tools.gate({name: 'go'})"), async {
-        lab.has_received(1).await;
-        let refused = run("return 1").await;
-        lab.open("go");
-        refused
-    });
-    assert!(first.is_ok());
-    assert!(
-        failure(&second).starts_with("sandbox: "),
-        "{}",
-        failure(&second)
-    );
-    assert!(run("return 1").await.is_ok());
 }

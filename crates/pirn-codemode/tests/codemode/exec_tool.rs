@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use pirn_codemode::{EXEC_TOOL_NAME, ExecTool};
+use pirn_codemode::{EXEC_TOOL_NAME, ExecTool, ScriptService, ScriptServiceOptions, ScriptStore};
 use pirn_tool::{
     BeforeVerdict, CallOutcome, CallRequest, CallStatus, Decision, Effects, Hook, HookCall,
     NestedCalls, Pipeline, PipelineBuilder, Policy, PolicyInput, Registry, Tool, ToolResult,
@@ -51,7 +51,14 @@ fn registry(exec: ExecTool) -> Registry {
 }
 
 fn exec() -> ExecTool {
-    ExecTool::new(engine().clone())
+    let limits = pirn_codemode::ScriptLimits {
+        cancel_grace: Duration::from_millis(10),
+        ..pirn_codemode::ScriptLimits::default()
+    };
+    ExecTool {
+        limits,
+        ..ExecTool::new(engine().clone())
+    }
 }
 
 fn builder() -> PipelineBuilder {
@@ -339,8 +346,11 @@ async fn options_and_notes_reach_the_result() {
 
 #[tokio::test]
 async fn the_store_is_shared_by_the_scripts_of_one_tool() {
-    let exec = exec();
-    let store = exec.store.clone();
+    let store = ScriptStore::default();
+    let exec = ExecTool::over(ScriptService::new(ScriptServiceOptions {
+        store: Arc::new(store.clone()),
+        ..ScriptServiceOptions::new(engine().clone())
+    }));
     let pipeline = Pipeline::builder(registry(exec)).build();
     let outcome = run(&pipeline, "store('k', {n: 1}); store('old', undefined);").await;
     assert_eq!(

@@ -172,3 +172,100 @@ async fn a_huge_error_of_a_tool_is_cut() {
         json!(900)
     );
 }
+
+#[tokio::test]
+async fn the_deadline_stands_still_while_every_open_call_asks() {
+    let lab = Lab::new();
+    let running = lab.run_with(
+        "const answer = await tools.ask({name: 'a'}); await tools.gate({name: 'never'}).catch(() => 0); return answer;",
+        options(wall(200)),
+    );
+    let answered = async {
+        lab.has_asked(1).await;
+        tokio::time::sleep(Duration::from_millis(500)).await; // sleeps: the clock must move on
+        lab.open("a");
+    };
+    let (result, ()) = tokio::join!(running, answered);
+    // The question took longer than the limit; what came after it did not get more than the limit.
+    assert_eq!(
+        failure(&result),
+        "timeout: The script timed out after 200 ms"
+    );
+    assert_eq!(calls(&result), ["ask ok", "gate cancelled"]);
+    assert!(
+        result.wall >= Duration::from_millis(500),
+        "{:?}",
+        result.wall
+    );
+}
+
+#[tokio::test]
+async fn a_script_that_computes_beside_an_open_question_ends_by_its_processor_time() {
+    let lab = Lab::new();
+    let vm = Limits {
+        cpu: Duration::from_millis(150),
+        ..Limits::default()
+    };
+    let limits = ScriptLimits { vm, ..wall(50) };
+    let result = lab
+        .run_with("tools.ask({name: 'x'}); for (;;);", options(limits))
+        .await;
+    assert_eq!(
+        failure(&result),
+        "cpu: The script used up its 150 ms of processor time"
+    );
+    assert_eq!(calls(&result), ["ask unknown"]);
+}
+
+/// 32 cells of 8 MiB have room at a time.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn five_hundred_cells_of_ten_callers_share_a_small_budget() {
+    const EACH: usize = 50;
+    let engine = pirn_vm::VmEngine::new(pirn_vm::EngineOptions {
+        memory_total_bytes: 256 << 20,
+        ..pirn_vm::EngineOptions::default()
+    })
+    .unwrap();
+    let vm = Limits {
+        memory_bytes: 8 << 20,
+        ..Limits::default()
+    };
+    let limits = ScriptLimits {
+        vm,
+        ..ScriptLimits::default()
+    };
+    let lab = Lab::new();
+    let script = pirn_codemode::Script::new(
+        "const data = new Uint8Array(1 << 20); await tools.echo(1); return data.length;",
+    );
+    let finished = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
+    let cells: Vec<_> = (0..10)
+        // The first caller asks for everything before the second one comes.
+        .flat_map(|caller| (0..EACH).map(move |_| caller))
+        .map(|caller: usize| {
+            let options = pirn_codemode::RunOptions {
+                limits,
+                caller: format!("caller {caller}"),
+                ..pirn_codemode::RunOptions::default()
+            };
+            let cell = pirn_codemode::Cell::start(&engine, &script, &lab.environment(), options);
+            let finished = std::sync::Arc::clone(&finished);
+            tokio::spawn(async move {
+                let update = cell.wait(Duration::from_mins(1)).await.unwrap();
+                assert_eq!(value(crate::support::ended(&update)), json!(1 << 20));
+                finished.lock().unwrap().push(caller);
+            })
+        })
+        .collect();
+    for cell in cells {
+        tokio::time::timeout(Duration::from_mins(1), cell)
+            .await
+            .unwrap()
+            .unwrap();
+    }
+    // In which order is shown in `pirn-vm`: the callers take turns.
+    let mut ended = finished.lock().unwrap().clone();
+    ended.sort_unstable();
+    let expected: Vec<usize> = (0..10).flat_map(|caller| [caller; EACH]).collect();
+    assert_eq!(ended, expected);
+}

@@ -11,6 +11,7 @@
     reason = "a failed expectation of a helper fails the test, as one of the test itself does"
 )]
 
+mod board;
 mod calls;
 mod cells;
 mod discovery;
@@ -20,6 +21,7 @@ mod exec_tool;
 mod layout;
 mod limits;
 mod models;
+mod names;
 mod parallel;
 mod property;
 mod store;

@@ -43,8 +43,13 @@ async fn stores_merge_under_load() {
         ToolSpec::new("now", "Tells the time"),
         |_, _| async { ToolResult::text("noon") },
     ));
-    let exec = ExecTool::new(engine().clone());
-    let store = exec.store.clone();
+    let store = pirn_codemode::ScriptStore::default();
+    let exec = ExecTool::over(pirn_codemode::ScriptService::new(
+        pirn_codemode::ScriptServiceOptions {
+            store: Arc::new(store.clone()),
+            ..pirn_codemode::ScriptServiceOptions::new(engine().clone())
+        },
+    ));
     registry.register(exec.into_tool());
     let pipeline = Arc::new(Pipeline::builder(registry).build());
     let tasks: Vec<_> = (0..SCRIPTS)

@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use pirn_codemode::{
-    CallEnd, Cell, CellUpdate, Environment, HostCall, RunOptions, Script, ScriptHost, ScriptLimits,
-    ScriptResult, run_script,
+    CallEnd, Cell, CellUpdate, Environment, HostCall, ResumedCall, RunOptions, Script, ScriptHost,
+    ScriptLimits, ScriptResult, run_script,
 };
-use pirn_tool::CallStatus;
+use pirn_tool::{CallStage, CallStatus, WaitClock};
 use pirn_vm::{JsonText, Output, VmEngine};
 use serde_json::{Value, json};
 use tokio::sync::watch;
@@ -29,9 +29,10 @@ pub(crate) fn engine() -> &'static VmEngine {
 /// - `echo` gives its argument back, `nothing` gives undefined, `fail {message}` fails;
 /// - `gate {name}` ends when [`Lab::open`] is called with that name, and confirms when it is stopped;
 /// - `stubborn {name}` ends likewise, but succeeds when it is stopped;
+/// - `ask {name}` waits for a person until [`Lab::open`] is called with that name, then takes effect;
 /// - `deaf` never ends and never confirms; `panics` panics.
-pub(crate) const TOOLS: [&str; 7] = [
-    "echo", "nothing", "fail", "gate", "stubborn", "deaf", "panics",
+pub(crate) const TOOLS: [&str; 8] = [
+    "echo", "nothing", "fail", "gate", "stubborn", "ask", "deaf", "panics",
 ];
 
 /// A host whose calls tests can watch and steer.
@@ -46,6 +47,9 @@ struct LabState {
     ended: watch::Sender<Vec<String>>,
     resumes: bool,
     resumed: Mutex<Vec<String>>,
+    clock: WaitClock,
+    /// The questions so far.
+    questions: watch::Sender<Vec<String>>,
     running: Mutex<(usize, usize)>,
 }
 
@@ -66,6 +70,8 @@ impl Lab {
             ended: watch::Sender::default(),
             resumes,
             resumed: Mutex::default(),
+            clock: WaitClock::default(),
+            questions: watch::Sender::default(),
             running: Mutex::default(),
         };
         Self {
@@ -111,6 +117,16 @@ impl Lab {
 
     pub(crate) fn resumed(&self) -> Vec<String> {
         self.state.resumed.lock().unwrap().clone()
+    }
+
+    /// Resolves when so many questions were asked; gives them.
+    pub(crate) async fn has_asked(&self, count: usize) -> Vec<String> {
+        let mut questions = self.state.questions.subscribe();
+        tokio::time::timeout(SOON, questions.wait_for(|asked| asked.len() >= count))
+            .await
+            .unwrap()
+            .unwrap()
+            .clone()
     }
 
     /// The most calls that ran at the same time.
@@ -174,17 +190,21 @@ impl ScriptHost for Lab {
         })
     }
 
-    fn resume_call(&self, call: HostCall) -> Option<BoxFuture<'static, CallEnd>> {
-        if !self.state.resumes {
-            return None;
+    fn resume_call(&self, call: &HostCall, stage: &CallStage) -> ResumedCall {
+        let shown = format!("{} #{} {stage:?}", call.name, call.number);
+        self.state.resumed.lock().unwrap().push(shown);
+        match stage {
+            CallStage::Waiting | CallStage::Asking { .. } => ResumedCall::Make,
+            CallStage::Begun if !self.state.resumes => ResumedCall::Unknown,
+            CallStage::Begun => {
+                let (state, call) = (Arc::clone(&self.state), call.clone());
+                ResumedCall::Continue(Box::pin(async move { perform(&state, call).await }))
+            }
         }
-        self.state
-            .resumed
-            .lock()
-            .unwrap()
-            .push(format!("{} #{}", call.name, call.number));
-        let state = Arc::clone(&self.state);
-        Some(Box::pin(async move { perform(&state, call).await }))
+    }
+
+    fn clock(&self) -> WaitClock {
+        self.state.clock.clone()
     }
 
     fn call_id(&self, number: u32) -> Option<String> {
@@ -215,6 +235,19 @@ async fn perform(state: &LabState, call: HostCall) -> CallEnd {
             () = opened(field("name")) => CallEnd::ok(Some(JsonText::new("\"opened\""))),
             () = call.cancel.cancelled() => CallEnd::ok(Some(JsonText::new("\"took effect\""))),
         },
+        "ask" => {
+            let _asking = state.clock.asking();
+            let question_id = call
+                .question_id
+                .unwrap_or_else(|| format!("question about {}", field("name")));
+            call.stage.send_replace(CallStage::Asking {
+                question_id: question_id.clone(),
+            });
+            state.questions.send_modify(|asked| asked.push(question_id));
+            opened(field("name")).await;
+            call.stage.send_replace(CallStage::Begun);
+            CallEnd::ok(Some(JsonText::new("\"allowed\"")))
+        }
         "panics" => panic!("the test wants it"),
         _ => std::future::pending().await,
     }
@@ -231,6 +264,7 @@ pub(crate) fn options(limits: ScriptLimits) -> RunOptions {
 pub(crate) fn short_grace() -> ScriptLimits {
     ScriptLimits {
         cancel_grace: Duration::from_millis(30),
+        suspend_grace: Duration::from_millis(30),
         ..ScriptLimits::default()
     }
 }

@@ -2,15 +2,17 @@
 
 use std::process::Command;
 
-use pirn_codemode::{Cell, RunOptions, ScriptLimits, SuspendError};
+use pirn_codemode::{Cell, CheckpointError, RunOptions, ScriptLimits, SuspendError};
 use serde_json::json;
 
 use crate::support::{
     Lab, SOON, calls, ended, engine, failure, next, options, short_grace, texts, value,
 };
 
-fn resume(lab: &Lab, bytes: &[u8]) -> Cell {
-    Cell::resume(engine(), bytes, &lab.environment(), options(short_grace())).unwrap()
+async fn resume(lab: &Lab, bytes: &[u8]) -> Cell {
+    Cell::resume(engine(), bytes, &lab.environment(), options(short_grace()))
+        .await
+        .unwrap()
 }
 
 /// Half a `Promise.all` is done, one call confirms that it is stopped, one does not, one takes effect, one was not started.
@@ -43,7 +45,7 @@ async fn everything_but_the_calls_comes_back() {
     let bytes = suspended(&first, HALF_DONE, 5).await;
     first.has_ended("gate").await;
     let second = Lab::new();
-    let update = next(&resume(&second, &bytes)).await;
+    let update = next(&resume(&second, &bytes).await).await;
     let result = ended(&update);
     assert_eq!(
         value(result),
@@ -82,10 +84,9 @@ async fn everything_but_the_calls_comes_back() {
 async fn the_host_may_take_calls_up() {
     let bytes = suspended(&Lab::new(), HALF_DONE, 5).await;
     let second = Lab::resuming();
-    let cell = resume(&second, &bytes);
-    assert_eq!(second.resumed(), ["gate #3", "deaf #4", "stubborn #5"]);
-    second.open("a");
-    second.open("b");
+    let cell = resume(&second, &bytes).await;
+    // What ended while it was saved has ended.
+    assert_eq!(second.resumed(), ["deaf #4 Begun", "echo #6 Waiting"]);
     second.has_received(1).await;
     let update = cell.terminate().await.unwrap();
     let pirn_codemode::CellStatus::Terminated(result) = update.status else {
@@ -96,7 +97,7 @@ async fn the_host_may_take_calls_up() {
         [
             "echo ok",
             "echo ok",
-            "gate ok",
+            "gate cancelled",
             "deaf unknown",
             "stubborn ok",
             "echo ok"
@@ -114,7 +115,7 @@ async fn only_output_nobody_saw_is_new_after_resuming() {
     lab.open("a");
     lab.has_received(2).await;
     let bytes = cell.suspend().await.unwrap();
-    let update = next(&resume(&Lab::new(), &bytes)).await;
+    let update = next(&resume(&Lab::new(), &bytes).await).await;
     assert_eq!(texts(&update.output), ["unseen", "later"]);
     assert_eq!(
         update
@@ -137,7 +138,7 @@ async fn a_script_can_be_saved_again_and_again() {
         lab.has_received(1).await;
         let bytes = cell.suspend().await.unwrap();
         lab = Lab::new();
-        cell = resume(&lab, &bytes);
+        cell = resume(&lab, &bytes).await;
     }
     let update = next(&cell).await;
     let result = ended(&update);
@@ -190,7 +191,9 @@ async fn time_before_saving_counts() {
         wall: std::time::Duration::from_millis(50),
         ..short_grace()
     };
-    let cell = Cell::resume(engine(), &bytes, &Lab::new().environment(), options(limits)).unwrap();
+    let cell = Cell::resume(engine(), &bytes, &Lab::new().environment(), options(limits))
+        .await
+        .unwrap();
     let update = next(&cell).await;
     assert_eq!(
         failure(ended(&update)),
@@ -214,9 +217,131 @@ async fn bytes_that_are_no_script_are_refused() {
             &Lab::new().environment(),
             RunOptions::default(),
         )
+        .await
         .unwrap_err();
         assert!(error.to_string().contains(why), "{error}");
     }
+}
+
+#[tokio::test]
+async fn calls_that_have_begun_may_end_before_they_are_stopped() {
+    let lab = Lab::new();
+    let limits = ScriptLimits {
+        suspend_grace: SOON,
+        ..short_grace()
+    };
+    let cell = Cell::start(
+        engine(),
+        &pirn_codemode::Script::new("return await tools.gate({name: 'a'});"),
+        &lab.environment(),
+        options(limits),
+    );
+    lab.has_received(1).await;
+    let suspending = cell.suspend();
+    tokio::pin!(suspending);
+    assert!(futures_util::poll!(suspending.as_mut()).is_pending());
+    // The script's own task comes to the order.
+    tokio::task::yield_now().await;
+    lab.open("a");
+    let bytes = suspending.await.unwrap();
+    let second = Lab::new();
+    let update = next(&resume(&second, &bytes).await).await;
+    assert_eq!(value(ended(&update)), json!("a"));
+    assert_eq!(calls(ended(&update)), ["gate ok"]);
+    assert!(second.resumed().is_empty() && second.received().is_empty());
+}
+
+#[tokio::test]
+async fn a_checkpoint_leaves_script_and_calls_alone() {
+    let lab = Lab::new();
+    let code = "const tell = (call) => call.then((value) => value, (error) => error.kind);
+        text('out'); const all = Promise.all([tell(tools.gate({name: 'a'})), tell(tools.ask({name: 'b'})), tell(tools.echo('queued'))]);
+        return all;";
+    let limits = ScriptLimits {
+        calls_in_flight_max: 2,
+        ..short_grace()
+    };
+    let cell = Cell::start(
+        engine(),
+        &pirn_codemode::Script::new(code),
+        &lab.environment(),
+        options(limits),
+    );
+    lab.has_asked(1).await;
+    let bytes = cell.checkpoint().await.unwrap();
+    lab.open("a");
+    lab.open("b");
+    let update = next(&cell).await;
+    assert_eq!(value(ended(&update)), json!(["a", "allowed", "queued"]));
+    assert!(matches!(
+        cell.checkpoint().await,
+        Err(CheckpointError::NotRunning)
+    ));
+    // As after a crash: what had begun is unknown, what was asked is asked with the same id, what waited is made.
+    let second = Lab::new();
+    let cell = resume(&second, &bytes).await;
+    assert_eq!(second.has_asked(1).await, ["question about b"]);
+    second.open("b");
+    let update = next(&cell).await;
+    assert_eq!(
+        value(ended(&update)),
+        json!(["unknown", "allowed", "queued"])
+    );
+    assert_eq!(texts(&update.output), ["out"]);
+    assert_eq!(
+        second.resumed(),
+        [
+            "gate #1 Begun",
+            "ask #2 Asking { question_id: \"question about b\" }",
+            "echo #3 Waiting"
+        ]
+    );
+}
+
+#[tokio::test]
+async fn an_open_question_survives_the_suspension_and_is_answered_once() {
+    let lab = Lab::new();
+    let cell = lab.start("const answer = await tools.ask({name: 'x'}); return [answer];");
+    lab.has_asked(1).await;
+    let bytes = cell.suspend().await.unwrap();
+    let second = Lab::new();
+    let cell = resume(&second, &bytes).await;
+    assert_eq!(second.has_asked(1).await, ["question about x"]);
+    second.open("x");
+    let update = next(&cell).await;
+    assert_eq!(value(ended(&update)), json!(["allowed"]));
+    assert_eq!(second.has_asked(1).await.len(), 1);
+    assert_eq!(calls(ended(&update)), ["ask ok"]);
+}
+
+#[tokio::test]
+async fn a_script_that_waits_for_room_is_not_saved() {
+    let options = pirn_vm::EngineOptions {
+        live_vms_max: 1,
+        ..pirn_vm::EngineOptions::default()
+    };
+    let small = pirn_vm::VmEngine::new(options).unwrap();
+    let lab = Lab::new();
+    let start = |code: &str| {
+        Cell::start(
+            &small,
+            &pirn_codemode::Script::new(code),
+            &lab.environment(),
+            RunOptions::default(),
+        )
+    };
+    let first = start("return tools.gate({name: 'go'});");
+    lab.has_received(1).await;
+    let second = start("return 2;");
+    assert!(matches!(
+        second.suspend().await,
+        Err(SuspendError::NotStarted)
+    ));
+    let third = start("return 3;");
+    lab.open("go");
+    assert_eq!(value(ended(&next(&first).await)), json!("go"));
+    drop(first);
+    assert_eq!(value(ended(&next(&third).await)), json!(3));
 }
 
 const CHILD_FILE: &str = "PIRN_TEST_SUSPENDED_SCRIPT";
@@ -251,7 +376,7 @@ async fn in_another_process() {
         return;
     };
     let bytes = std::fs::read(&file).unwrap();
-    let cell = resume(&Lab::new(), &bytes);
+    let cell = resume(&Lab::new(), &bytes).await;
     let update = tokio::time::timeout(SOON, next(&cell)).await.unwrap();
     let answer = value(ended(&update)).to_string();
     std::fs::write(std::path::Path::new(&file).with_file_name("answer"), answer).unwrap();

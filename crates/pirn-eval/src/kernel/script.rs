@@ -262,6 +262,7 @@ fn run_options(host: &Arc<Host>, cancel: &CancellationToken, time: Duration) -> 
                 host.print(&format!("{text}\n"));
             }
         })),
+        ..RunOptions::default()
     }
 }
 

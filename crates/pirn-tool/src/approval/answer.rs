@@ -9,7 +9,7 @@ use super::request::Choice;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "camelCase")]
 pub enum Answer {
-    /// Yes.
+    /// The call may run, in the way of one of the choices.
     Allow {
         /// One of the choices that were shown.
         choice: Choice,
@@ -17,7 +17,7 @@ pub enum Answer {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         values: Option<Value>,
     },
-    /// No.
+    /// The call does not run, and the same is not asked again in its run.
     Deny {
         /// What the person wants the model to know; `None` without a comment.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -76,14 +76,14 @@ pub struct Approved {
 pub enum ApprovedBy {
     /// A person, to this question.
     Person {
-        /// The question's id.
+        /// The id of the question that was answered.
         question_id: String,
-        /// What was chosen.
+        /// The choice, one of those that the question offered.
         choice: Choice,
     },
     /// An earlier answer that covers the call.
     Grant {
-        /// The grant's id.
+        /// The id of the grant, by which it can be taken back.
         grant_id: String,
     },
 }

@@ -125,7 +125,7 @@ pub struct MemoryGrants {
 }
 
 impl MemoryGrants {
-    /// An empty store.
+    /// A store in which nothing is granted yet.
     pub fn new() -> Self {
         Self::default()
     }

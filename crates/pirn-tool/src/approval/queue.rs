@@ -216,6 +216,11 @@ impl ApprovalQueue {
         }
     }
 
+    /// Forgets what was allowed or denied for a run that asks nothing any more; one with open questions stays as it is.
+    pub(crate) fn forget_run(&self, run_id: &str) {
+        self.lock().forget_run(run_id);
+    }
+
     /// The answers for the session and for good that hold now.
     pub fn grants(&self) -> Result<Vec<Grant>, GrantStoreError> {
         let mut grants = self.inner.session.list()?;

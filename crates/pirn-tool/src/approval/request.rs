@@ -39,7 +39,7 @@ pub struct ApprovalRequest {
     pub effects: Effects,
     /// The exact arguments; `null` where there are none.
     pub arguments: Value,
-    /// [`value_hash`] of `arguments`.
+    /// [`value_hash`] of `arguments`, to which answers are bound.
     pub arguments_hash: String,
     /// The place that is touched, where it is known. Rules are compared with it.
     #[serde(default)]
@@ -161,13 +161,13 @@ pub enum Subject {
         server: String,
         /// What for, in the server's words.
         message: String,
-        /// What is wanted.
+        /// What the person is to give or visit.
         form: Form,
     },
 }
 
 impl Subject {
-    /// The kind's name.
+    /// The name of the kind in records and in stored grants.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Tool(_) => "tool",
@@ -203,7 +203,7 @@ impl Subject {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolSubject {
-    /// The tool's name.
+    /// The tool's name in its registry.
     pub name: String,
     /// [`ToolSpec::definition_hash`]: a tool that says something else about itself is another one.
     pub definition: String,
@@ -257,7 +257,7 @@ pub enum CommandConfinement {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ProgramSubject {
-    /// Its language.
+    /// The name of the language it is written in.
     pub language: String,
     /// Its whole source, as it is to be shown: nothing in it moves a terminal's cursor, hides or changes places.
     pub source: String,
@@ -282,7 +282,7 @@ pub enum Form {
     },
     /// A visit to a page; what happens there stays between the person and the page.
     Page {
-        /// The page.
+        /// The address of the page.
         url: String,
     },
 }
@@ -293,14 +293,14 @@ pub enum Form {
 pub enum Target {
     /// A file or folder: absolute, links resolved.
     Path {
-        /// The path.
+        /// The path, which is compared part by part.
         path: PathBuf,
     },
     /// A host at a port.
     Host {
         /// The host's name or address, in lower case.
         host: String,
-        /// The port.
+        /// The port that would be connected to.
         port: u16,
     },
 }
@@ -349,14 +349,14 @@ pub enum Covers {
     Arguments,
     /// Those whose target is this folder or lies in it.
     Folder {
-        /// Absolute, links resolved.
+        /// The folder: absolute, links resolved.
         path: PathBuf,
     },
     /// Those whose target is this host at this port.
     Host {
         /// The host's name or address, in lower case.
         host: String,
-        /// The port.
+        /// The port; other ports of the host are not covered.
         port: u16,
     },
     /// All of them. Outlives the run only for tools of MCP servers.

@@ -149,7 +149,7 @@ impl Record {
         }
     }
 
-    /// Closes the record.
+    /// Writes the receipt and sends the end event, once.
     pub(super) fn close(mut self, end: End) -> CallOutcome {
         let status = end.status();
         let duration = self.report(status, &end.result);

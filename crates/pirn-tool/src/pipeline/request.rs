@@ -18,11 +18,11 @@ use crate::run::{CallSettings, Run};
 pub struct CallRequest {
     /// The id the model or front end gave it.
     pub call_id: String,
-    /// The tool's name.
+    /// The tool's name; an unknown one ends the call with an error.
     pub tool_name: String,
     /// The arguments, not yet validated.
     pub arguments: Value,
-    /// Who calls.
+    /// Who makes the call, which decides what it may reach.
     pub origin: Origin,
     /// Fires when the call should stop.
     pub cancel: CancellationToken,
@@ -30,7 +30,7 @@ pub struct CallRequest {
     pub lifetime: CancellationToken,
     /// Cancels the call after this time.
     pub timeout: Option<Duration>,
-    /// Receives progress.
+    /// Receives the reports of the running call.
     pub updates: Option<UpdateSink>,
     /// The run it belongs to. A call without one is a run of its own, named after the call.
     pub run: Option<Arc<Run>>,
@@ -56,7 +56,7 @@ impl CallRequest {
         }
     }
 
-    /// Sets who calls.
+    /// Sets who makes the call; the model where nothing is said.
     #[must_use]
     pub fn origin(mut self, origin: Origin) -> Self {
         self.origin = origin;
@@ -118,7 +118,7 @@ pub enum CallStage {
     Waiting,
     /// A person is asked about it.
     Asking {
-        /// The question's id.
+        /// The question's id, the same after a suspension.
         #[serde(rename = "questionId")]
         question_id: String,
     },
@@ -174,9 +174,9 @@ impl FailureKind {
 /// What became of a call.
 #[derive(Debug, Clone)]
 pub struct CallOutcome {
-    /// The call's id.
+    /// The call's id: `<parent>/<n>` for nested calls.
     pub call_id: String,
-    /// The tool's name.
+    /// The tool's name, as the caller gave it.
     pub tool_name: String,
     /// The result; an error result says why.
     pub result: ToolResult,

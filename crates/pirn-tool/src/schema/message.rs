@@ -27,7 +27,7 @@ const UNION_DEPTH_MAX: usize = 4;
 /// Characters of the received arguments shown.
 const RECEIVED_CHARS_MAX: usize = 4_000;
 
-/// One complaint.
+/// One thing that is wrong with the arguments.
 struct Line {
     /// A JSON pointer into the arguments.
     pointer: String,

@@ -723,3 +723,23 @@ async fn a_caller_hears_how_far_its_call_has_come() {
     assert_eq!(outcome.failure, None);
     assert_eq!(*stage.borrow(), CallStage::Begun);
 }
+
+#[tokio::test]
+async fn a_call_without_a_run_is_one_and_leaves_nothing_behind() {
+    let asked = Arc::new(Mutex::new(0));
+    let count = Arc::clone(&asked);
+    let queue = ApprovalQueue::builder().answered_by(move |_| {
+        *count.lock().unwrap() += 1;
+        Answer::deny()
+    });
+    let pipeline = builder([relay("relay"), echo_of(spec("edit"))])
+        .policy(asking())
+        .approvals(queue)
+        .build();
+    let twice =
+        json!({"calls": [{"name": "edit", "arguments": {}}, {"name": "edit", "arguments": {}}]});
+    for expected in [1, 2] {
+        call(&pipeline, "relay", twice.clone()).await;
+        assert_eq!(*asked.lock().unwrap(), expected);
+    }
+}

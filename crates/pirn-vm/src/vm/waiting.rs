@@ -11,6 +11,7 @@ use crate::error::{Error, ErrorKind};
 use crate::event::{CallId, CallTarget};
 use crate::host::Clock;
 use crate::limits::Limits;
+use crate::room::Room;
 
 /// A piece of memory: where it begins, and its bytes.
 pub(crate) type Page<'a> = (usize, &'a [u8]);
@@ -88,6 +89,7 @@ impl Vm {
     /// A VM with the memory of a waiting one: as long as that, and with these pages where it differs from the image.
     pub(crate) fn resume(
         engine: &VmEngine,
+        room: Option<Room>,
         waiting: Waiting,
         memory_bytes: usize,
         pages: &[Page<'_>],
@@ -101,7 +103,11 @@ impl Vm {
             store_value_characters: waiting.store_value_characters,
             store_total_characters: waiting.store_total_characters,
         };
-        let mut vm = Self::instantiate(engine, limits, Fresh::No)?;
+        let room = match room {
+            Some(room) => room,
+            None => engine.room_now(limits.memory_bytes)?,
+        };
+        let mut vm = Self::instantiate(engine, room, limits, Fresh::No)?;
         vm.set_memory(memory_bytes, pages)?;
         // The guest's own code runs here, on what may be forged.
         vm.apply_limits(Fresh::No).map_err(|error| {

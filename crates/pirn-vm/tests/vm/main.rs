@@ -16,5 +16,6 @@ mod calls;
 mod contract;
 mod interrupt;
 mod order;
+mod room;
 mod snapshot;
 mod support;

@@ -418,6 +418,7 @@ fn an_engine_with_less_room_refuses_it() {
     let small = VmEngine::new(EngineOptions {
         live_vms_max: 2,
         memory_bytes_max: 16 << 20,
+        ..EngineOptions::default()
     })
     .expect("an engine");
     let bytes = small_snapshot();

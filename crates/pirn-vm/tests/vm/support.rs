@@ -11,6 +11,7 @@ use pirn_vm::{
 pub(crate) static ENGINE: LazyLock<VmEngine> = LazyLock::new(|| {
     VmEngine::new(EngineOptions {
         live_vms_max: 1_100,
+        memory_total_bytes: u64::MAX,
         ..EngineOptions::default()
     })
     .expect("the engine starts")

@@ -112,6 +112,7 @@ fn median_start() -> anyhow::Result<Duration> {
     let options = EngineOptions {
         live_vms_max: 1,
         memory_bytes_max: Limits::default().memory_bytes,
+        ..EngineOptions::default()
     };
     let engine = VmEngine::new(options)?;
     let program = Program {

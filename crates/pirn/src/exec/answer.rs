@@ -184,6 +184,7 @@ pub(super) fn item_text(output: &Output, folder: &OutputFolder) -> String {
                 calls: Vec::new(),
                 store_writes: Vec::new(),
                 notifications: Vec::new(),
+                notes: Vec::new(),
                 wall: std::time::Duration::ZERO,
                 cpu: std::time::Duration::ZERO,
             };

@@ -11,6 +11,7 @@
     reason = "helpers of tests fail like tests"
 )]
 
+mod approvals;
 mod commands;
 mod config;
 mod consent;

@@ -2,7 +2,10 @@
 
 use std::sync::{Arc, Mutex};
 
-use pirn_codemode::{EXEC_TOOL_NAME, ExecTool, OutputFolder, ScriptStore, parse_source};
+use pirn_codemode::{
+    EXEC_TOOL_NAME, ExecTool, OutputFolder, ScriptService, ScriptServiceOptions, ScriptStore,
+    parse_source,
+};
 use pirn_tool::{CallRequest, ContentBlock, Pipeline, Registry, Tool, ToolResult, ToolSpec};
 use pirn_vm::JsonText;
 use serde_json::{Map, Value, json};
@@ -31,10 +34,13 @@ pub(super) fn run(case: &Value, _folder: &CaseFolder) -> Result<Value, String> {
     for name in tools.iter().filter_map(Value::as_str) {
         registry.register(agent_tool(name));
     }
+    let service = ScriptService::new(ScriptServiceOptions {
+        store: Arc::new(ScriptStore::new(branch_store(case))),
+        ..ScriptServiceOptions::new(engine().clone())
+    });
     let exec = ExecTool {
-        store: ScriptStore::new(branch_store(case)),
         folder: Some(OutputFolder::new(files.path())),
-        ..ExecTool::new(engine().clone())
+        ..ExecTool::over(service)
     };
     registry.register(exec.into_tool());
     let updates = Arc::new(Mutex::new(Vec::new()));

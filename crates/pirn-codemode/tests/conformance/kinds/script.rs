@@ -80,6 +80,7 @@ pub(super) fn run(case: &Value, _folder: &CaseFolder) -> Result<Value, String> {
         limits,
         abort,
         progress: None,
+        ..RunOptions::default()
     };
     let result = runtime().block_on(run_script(engine(), &script, &environment, run_options));
     Ok(canonical(&result, &host))

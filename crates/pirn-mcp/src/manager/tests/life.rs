@@ -270,9 +270,8 @@ async fn dropping_the_manager_ends_the_servers() {
     pause(SECOND).await;
     assert_eq!(server.holders(), 0);
     let tool = registry.get("mcp__one__tool").unwrap();
-    let context = pirn_tool::CallContext::detached("1");
-    let result = tool.handler().call(serde_json::json!({}), context).await;
-    assert!(result.is_error);
+    let outcome = tool.call_alone(serde_json::json!({})).await;
+    assert!(outcome.result.is_error);
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,6 +1,6 @@
 use std::sync::Mutex;
 
-use pirn_tool::{CallContext, Origin, Tool, ToolSpec};
+use pirn_tool::{CallContext, Origin};
 use serde_json::json;
 
 use super::*;
@@ -47,11 +47,7 @@ async fn called(
         Arc::<Scripted>::clone(&caller),
         SpillFolder::none(),
     );
-    let tool = Tool::new(ToolSpec::new("mcp__docs__get_page", ""), handler);
-    let result = tool
-        .handler()
-        .call(arguments, CallContext::detached("1"))
-        .await;
+    let result = handler.call(arguments, CallContext::detached("1")).await;
     let calls = std::mem::take(&mut *caller.calls.lock().unwrap());
     (result, calls)
 }

@@ -114,9 +114,7 @@ async fn call(library: Library, tool: &str, arguments: Value) -> ToolResult {
         .iter()
         .find(|known| known.spec().name == tool)
         .unwrap();
-    tool.handler()
-        .call(arguments, CallContext::detached("1"))
-        .await
+    tool.call_alone(arguments).await.result
 }
 
 #[test]

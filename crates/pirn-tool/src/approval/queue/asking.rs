@@ -17,7 +17,7 @@ use super::ApprovalQueue;
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Reply {
-    /// The answer.
+    /// What the person, an earlier answer or the queue itself said.
     pub answer: Answer,
     /// Who or what said yes; `None` for every other answer.
     #[serde(default)]

@@ -18,9 +18,9 @@ pub const SAVED_APPROVALS_VERSION: u32 = 1;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SavedApprovals {
-    /// [`SAVED_APPROVALS_VERSION`].
+    /// The version of this form, [`SAVED_APPROVALS_VERSION`] when it was written by this build.
     pub version: u32,
-    /// The run.
+    /// The run that all questions, denials and grants belong to.
     pub run_id: String,
     /// The questions, the oldest first.
     pub questions: Vec<SavedQuestion>,

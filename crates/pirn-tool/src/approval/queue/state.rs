@@ -364,6 +364,13 @@ impl QueueState {
         was_known || self.questions.len() < before
     }
 
+    /// Forgets a run without open questions.
+    pub(super) fn forget_run(&mut self, run_id: &str) {
+        if self.count(run_id) == 0 {
+            self.runs.remove(run_id);
+        }
+    }
+
     /// Answers everything that somebody waits for, as when the last front end has gone.
     pub(super) fn settle_all(&mut self, reply: &Reply) {
         let news = &mut self.news;
