@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
-use super::request::{ApprovalRequest, Choice, Covers, Scope};
+use super::request::{ApprovalRequest, Choice, Covers, Scope, Target};
 use crate::context::Origin;
 use crate::tool::Effects;
 
@@ -39,6 +39,9 @@ pub struct Grant {
     pub covers: Covers,
     /// The hash of the arguments that were shown.
     pub arguments_hash: String,
+    /// The place that was shown.
+    #[serde(default)]
+    pub target: Option<Target>,
     /// When it was given, in milliseconds since 1970; 0 where the clock is unknown.
     #[serde(default)]
     pub granted_at_ms: u64,
@@ -59,6 +62,7 @@ impl Grant {
             scope: choice.scope,
             covers: choice.covers.clone(),
             arguments_hash: request.arguments_hash.clone(),
+            target: request.target.clone(),
             granted_at_ms: now_ms(),
         }
     }
@@ -75,7 +79,9 @@ impl Grant {
             && self.effects == request.effects
             && request.permits(&Choice::new(self.scope, self.covers.clone()))
             && match self.covers {
-                Covers::Arguments => self.arguments_hash == request.arguments_hash,
+                Covers::Arguments => {
+                    self.arguments_hash == request.arguments_hash && self.target == request.target
+                }
                 Covers::Folder { .. } | Covers::Host { .. } | Covers::Tool => true,
             }
     }

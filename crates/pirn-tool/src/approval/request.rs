@@ -118,15 +118,22 @@ impl ApprovalRequest {
     pub(super) fn content_hash(&self) -> String {
         let identity = self.identity();
         let choices = serde_json::to_string(&self.choices).unwrap_or_default();
-        let target = serde_json::to_string(&self.target).unwrap_or_default();
         let shown = serde_json::to_string(&self.subject).unwrap_or_default();
-        texts_hash([identity.as_str(), &choices, &target, &shown, &self.reason])
+        texts_hash([identity.as_str(), &choices, &shown, &self.reason])
     }
 
-    /// Hashes what makes two questions the same for a person: the same subject with the same arguments and effects, from the
-    /// same origin, in the same project, for the same caller.
+    /// Hashes what makes two questions the same for a person: the same subject with the same arguments, target and effects, from
+    /// the same origin, in the same project, for the same caller.
     pub(super) fn identity(&self) -> String {
         let effects: Vec<_> = self.effects.names().collect();
+        let target = serde_json::to_string(&self.target).unwrap_or_default();
+        let asked = match &self.subject {
+            // Whatever else the same server wants is another question.
+            Subject::Elicitation { .. } => serde_json::to_string(&self.subject).unwrap_or_default(),
+            Subject::Tool(_) | Subject::Program(_) | Subject::Host | Subject::Trust { .. } => {
+                String::new()
+            }
+        };
         texts_hash([
             self.caller.as_str(),
             &self.project,
@@ -136,6 +143,8 @@ impl ApprovalRequest {
             self.subject.definition(),
             &effects.join(","),
             &self.arguments_hash,
+            &target,
+            &asked,
         ])
     }
 }

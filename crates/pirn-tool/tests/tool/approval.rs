@@ -743,3 +743,50 @@ async fn a_call_without_a_run_is_one_and_leaves_nothing_behind() {
         assert_eq!(*asked.lock().unwrap(), expected);
     }
 }
+
+/// Questions whose subject does not lie in their arguments.
+fn without_arguments(number: u16) -> [ApprovalRequest; 2] {
+    let host = ApprovalRequest {
+        target: Some(Target::Host {
+            host: "example.org".into(),
+            port: number,
+        }),
+        ..ApprovalRequest::new(Subject::Host, Effects::NETWORK, Value::Null)
+    };
+    let elicitation = Subject::Elicitation {
+        server: "docs".into(),
+        message: format!("question {number}"),
+        form: Form::Page { url: String::new() },
+    };
+    [
+        ApprovalRequest {
+            choices: vec![Choice::new(Scope::Session, Covers::Arguments)],
+            ..host
+        },
+        ApprovalRequest::new(elicitation, Effects::NONE, Value::Null),
+    ]
+}
+
+#[test]
+fn another_host_and_another_question_of_a_server_are_asked_about() {
+    for said in [
+        Answer::deny(),
+        Answer::allow(Choice::new(Scope::Session, Covers::Arguments)),
+    ] {
+        for (first, second) in without_arguments(1).into_iter().zip(without_arguments(2)) {
+            let queue = ApprovalQueue::new();
+            let _front_end = queue.front_end();
+            let asking = queue.ask(first.clone());
+            let offered = open(&queue)[0].choices.clone();
+            let said = match &said {
+                Answer::Allow { choice, .. } if !offered.contains(choice) => Answer::allow_once(),
+                other => other.clone(),
+            };
+            answer(&queue, said.clone());
+            assert_eq!(reply(asking), Some(said.clone()));
+            assert!(queue.ask(second).is_open(), "{said:?}");
+            let again = queue.ask(first);
+            assert_eq!(again.is_open(), said == Answer::allow_once(), "{said:?}");
+        }
+    }
+}
