@@ -4,6 +4,7 @@
 //! everything there is to repair.
 
 mod assembly;
+mod comments;
 mod dependencies;
 mod documents;
 mod files;
@@ -66,6 +67,7 @@ const RULES: &[(&str, Rule)] = &[
     ("unsafe code", sources::unsafe_code),
     ("assembly", assembly::assembly),
     ("forbidden text", sources::forbidden_text),
+    ("short comments", comments::short_docs),
     ("architecture", documents::architecture),
     ("changelog", documents::changelog),
     ("links", documents::links),

@@ -19,7 +19,7 @@ pub struct Node {
 /// What a value is.
 #[derive(Clone, PartialEq)]
 pub enum Tree {
-    /// The word `null`.
+    /// The word `null`, for no value.
     Null,
     /// One of the words `true` and `false`.
     Bool(bool),

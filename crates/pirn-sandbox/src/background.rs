@@ -11,7 +11,7 @@ use crate::child::Child;
 pub struct BackgroundChildren(TaskTracker);
 
 impl BackgroundChildren {
-    /// None yet.
+    /// A set without children, to be cloned to those who start some.
     pub fn new() -> Self {
         Self::default()
     }

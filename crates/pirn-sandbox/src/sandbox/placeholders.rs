@@ -34,7 +34,7 @@ pub(super) struct Placeholders {
 /// Whether what children need is as it was when it was looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PlaceholderCheck {
-    /// Everything is there.
+    /// Everything that is needed is there.
     All,
     /// Something has gone since.
     Outdated,
