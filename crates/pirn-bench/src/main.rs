@@ -15,6 +15,7 @@ mod peers;
 mod process;
 mod report;
 mod safe;
+mod scripts;
 mod search;
 mod stats;
 mod sys;
@@ -25,7 +26,7 @@ use anyhow::{Result, bail};
 
 use report::Report;
 
-/// What is measured.
+/// What the command line asks for.
 struct Options {
     json: Option<PathBuf>,
     only: Option<String>,
@@ -67,6 +68,7 @@ fn main() -> Result<()> {
         // First, since the peak of a child counts from before it became the other program, when it was a copy of this one.
         process::measure(&options, &mut report)?;
         engine::measure(&options, &mut report)?;
+        scripts::measure(&options, &mut report)?;
         interrupt::measure(&options, &mut report)?;
         search::measure(&options, &mut report)?;
         peers::measure(&options, &mut report)?;
