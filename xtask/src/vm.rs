@@ -5,6 +5,9 @@
 
 #[path = "../../crates/pirn-vm/build/compile.rs"]
 mod compile;
+#[cfg(test)]
+#[path = "../../crates/pirn-vm/build/wasm.rs"]
+mod wasm;
 
 use std::fs;
 use std::path::Path;

@@ -14,11 +14,13 @@
 use std::path::{Path, PathBuf};
 use std::{env, fs, process};
 
-use wasmtime::{Config, Engine, Linker, Store};
+use wasmtime::{Config, Engine};
 
 mod compile;
 #[path = "../src/engine_config.rs"]
 mod engine_config;
+mod image;
+mod wasm;
 
 fn main() {
     if let Err(message) = build() {
@@ -43,11 +45,12 @@ fn build() -> Result<(), String> {
     println!("cargo::rustc-check-cfg=cfg(pirn_engine_sources)");
 
     let wasm = guest_module(&package.join("guest"), &out, &package.join("../.."))?;
+    let image = image::memory_image(&wasm)?;
+    // Snapshots hold what differs from the image, so it is the image that they are bound to.
     println!(
         "cargo::rustc-env=PIRN_VM_ARTIFACT={}",
-        compile::digest(&wasm)
+        compile::digest(&image)
     );
-    let image = memory_image(&wasm)?;
     let code = ahead_of_time_code(&image, &target)?;
     fs::write(out.join("vm.cwasm"), code).map_err(|error| format!("vm.cwasm: {error}"))
 }
@@ -87,47 +90,6 @@ fn guest_module(guest: &Path, out: &Path, workspace: &Path) -> Result<Vec<u8>, S
     Ok(wasm)
 }
 
-/// Runs the guest's set-up once and returns a module whose data is the memory it left.
-fn memory_image(wasm: &[u8]) -> Result<Vec<u8>, String> {
-    let engine = Engine::default();
-    let mut store = Store::new(&engine, ());
-    let mut linker: Linker<()> = Linker::new(&engine);
-    link_build_imports(&mut linker).map_err(|error| format!("imports of the guest: {error:?}"))?;
-    let mut wizer = wasmtime_wizer::Wizer::new();
-    wizer.init_func("vm_build");
-    let run = wizer.run(&mut store, wasm, async |store, module| {
-        linker.instantiate_async(store, module).await
-    });
-    block_on(run).map_err(|error| format!("the memory image: {error:?}"))
-}
-
-/// Clock and entropy are constants while the image is made, so that it is the same on every machine.
-fn link_build_imports(linker: &mut Linker<()>) -> wasmtime::Result<()> {
-    linker.func_wrap(
-        "pirn",
-        "host_call",
-        |_: i32, _: i32, _: u32, _: u32, _: u32, _: u32| 0_i32,
-    )?;
-    linker.func_wrap(
-        "pirn",
-        "host_output",
-        |mut caller: wasmtime::Caller<'_, ()>, kind: i32, at: u32, length: u32| {
-            // Only a failing prelude writes anything.
-            let mut text = vec![0; length as usize];
-            if let Some(memory) = caller
-                .get_export("memory")
-                .and_then(wasmtime::Extern::into_memory)
-            {
-                let _ = memory.read(&mut caller, at as usize, &mut text);
-            }
-            eprintln!("guest output {kind}: {}", String::from_utf8_lossy(&text));
-        },
-    )?;
-    linker.func_wrap("pirn", "host_clock", |_: i32| 1_000_000_000_i64)?;
-    linker.func_wrap("pirn", "host_random", || 0x5eed_i64)?;
-    Ok(())
-}
-
 fn ahead_of_time_code(wasm: &[u8], target: &str) -> Result<Vec<u8>, String> {
     let mut config = engine_config::base();
     for_target(&mut config, target).map_err(|error| format!("target {target}: {error:?}"))?;
@@ -141,13 +103,6 @@ fn ahead_of_time_code(wasm: &[u8], target: &str) -> Result<Vec<u8>, String> {
 /// Compiles for `target` and the oldest CPU it is meant for, never for the build host's own.
 fn for_target(config: &mut Config, target: &str) -> wasmtime::Result<()> {
     config.target(target)?;
-    // The crate's runtime is built without these, and refuses code that was compiled with them.
-    config.wasm_threads(false).wasm_component_model(false);
-    config
-        .gc_support(false)
-        .wasm_gc(false)
-        .wasm_function_references(false)
-        .wasm_exceptions(false);
     if target.starts_with("x86_64") {
         // x86-64-v2: every 64-bit processor since about 2009.
         for flag in [
@@ -168,15 +123,4 @@ fn for_target(config: &mut Config, target: &str) -> wasmtime::Result<()> {
         }
     }
     Ok(())
-}
-
-/// Drives a future that never really waits.
-fn block_on<T>(future: impl Future<Output = T>) -> T {
-    let mut future = std::pin::pin!(future);
-    let mut context = std::task::Context::from_waker(std::task::Waker::noop());
-    loop {
-        if let std::task::Poll::Ready(value) = future.as_mut().poll(&mut context) {
-            return value;
-        }
-    }
 }
