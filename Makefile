@@ -16,7 +16,7 @@ export PATH := $(PATH):$(PIRN_MCP_PEERS)/bin
 TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
 NEXTEST := $(shell $(CARGO) nextest --version >/dev/null 2>&1 && echo yes)
 
-.PHONY: help toolchain peers build demo test conformance check format bench vm clean typos-version
+.PHONY: help toolchain peers build demo dist test conformance check format bench vm clean typos-version
 
 help: ## Show this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -32,8 +32,12 @@ peers: ## Install real MCP servers and the conformance suite into target/, about
 build: toolchain ## Build the release binary
 	$(CARGO) build --release --locked --package pirn
 
-demo: build ## Build, then let a script report on this repository
-	$(TARGET_DIR)/release/pirn exec --quiet --yes=process examples/repository-report.ts
+demo: toolchain ## Build fast, then let a script report on this repository
+	$(CARGO) build --profile demo --locked --package pirn
+	$(TARGET_DIR)/demo/pirn exec --quiet --yes=process examples/repository-report.ts
+
+dist: toolchain ## Build the binary as it is shipped, which takes half an hour of processor time
+	$(CARGO) build --profile dist --locked --package pirn
 
 test: peers toolchain ## Run all tests
 ifeq ($(NEXTEST),yes)
