@@ -4,9 +4,10 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use pirn_codemode::EngineOptions;
+use pirn_mcp::Elicitor;
 use pirn_sandbox::{BackgroundChildren, NetworkAsker};
 use pirn_settings::{HostEnv, Settings};
-use pirn_tool::{Hook, Registry, Tool, ToolResult};
+use pirn_tool::{ApprovalQueue, EventBus, Hook, Registry, Tool, ToolResult};
 use pirn_tools::{ToolsOptions, builtin_tools};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -15,7 +16,9 @@ use crate::confinement::{Confinement, Preparation};
 use crate::error::Error;
 use crate::evals::{EvalOptions, Evals, eval_sandbox};
 
+use crate::host_questions::HostQuestions;
 use crate::runtime::{Inner, Runtime};
+use crate::server_questions::ServerQuestions;
 use crate::servers::{ServerOptions, Servers};
 
 /// Which of the built-in tools a runtime has.
@@ -42,7 +45,7 @@ pub struct RuntimeBuilder {
     hooks: Vec<Arc<dyn Hook>>,
     servers: Option<ServerOptions>,
     evals: Option<EvalOptions>,
-    network_asker: Option<Arc<dyn NetworkAsker>>,
+    approvals: Option<ApprovalQueue>,
     engine: EngineOptions,
 }
 
@@ -70,7 +73,7 @@ impl RuntimeBuilder {
             hooks: Vec::new(),
             servers: None,
             evals: None,
-            network_asker: None,
+            approvals: None,
             engine: EngineOptions::default(),
         }
     }
@@ -124,10 +127,11 @@ impl RuntimeBuilder {
         self
     }
 
-    /// Sets who decides about hosts that no rule of an allow-list names; without anyone they are refused.
+    /// Sets the queue of everything that is asked. Without one nobody can be asked: hosts that no rule names are refused, servers
+    /// are told that there is nobody, and calls that need an answer are denied.
     #[must_use]
-    pub fn network_asker(mut self, asker: Arc<dyn NetworkAsker>) -> Self {
-        self.network_asker = Some(asker);
+    pub fn approvals(mut self, approvals: ApprovalQueue) -> Self {
+        self.approvals = Some(approvals);
         self
     }
 
@@ -142,14 +146,29 @@ impl RuntimeBuilder {
     /// machine cannot give, and where something given cannot be used.
     pub fn build(self) -> Result<Runtime, Error> {
         let registry = Registry::new();
-        let asker = self.network_asker;
+        let project = self.folder.to_string_lossy().into_owned();
+        let asker = |who| -> Option<Arc<dyn NetworkAsker>> {
+            let queue = self.approvals.clone()?;
+            Some(Arc::new(HostQuestions::new(queue, project.clone(), who)))
+        };
+        let elicitor = self.approvals.clone().map(|queue| {
+            Arc::new(ServerQuestions::new(queue, project.clone())) as Arc<dyn Elicitor>
+        });
+        // Commands that a program runs are confined as it is.
+        let is_for_programs =
+            self.evals.is_some() && eval_sandbox(&self.settings) == self.settings.sandbox;
+        let who = if is_for_programs {
+            "The program"
+        } else {
+            "A command"
+        };
         let confinement = match self.builtin {
             BuiltinTools::All => Some(Arc::new(Confinement::prepare(
                 &self.settings.sandbox,
                 &self.folder,
                 &self.env,
                 self.preparation,
-                asker.clone(),
+                asker(who),
             )?)),
             BuiltinTools::Listed | BuiltinTools::None => None,
         };
@@ -176,6 +195,7 @@ impl RuntimeBuilder {
             .map(|options| {
                 Servers::prepare(
                     options,
+                    elicitor,
                     &registry,
                     &self.folder,
                     &self.settings.sandbox,
@@ -197,7 +217,7 @@ impl RuntimeBuilder {
                         &self.folder,
                         &self.env,
                         self.preparation,
-                        asker,
+                        asker("The program"),
                     )?),
                 };
                 Some(Evals::new(
@@ -212,6 +232,9 @@ impl RuntimeBuilder {
         Ok(Runtime::from_parts(Inner {
             registry,
             hooks: self.hooks,
+            project: Arc::from(project.as_str()),
+            approvals: self.approvals.clone(),
+            events: EventBus::new(),
             confinement,
             servers,
             evals,

@@ -6,9 +6,7 @@ use pirn_codemode::{
     Abort, PipelineHost, ProgressSink, RunOptions, Script, ScriptLimits, ScriptResult, run_script,
 };
 use pirn_eval::EvalReport;
-use pirn_tool::{
-    Approver, CallContext, CallOutcome, CallRequest, EventSink, Pipeline, Policy, Registry,
-};
+use pirn_tool::{CallContext, CallOutcome, CallRequest, Pipeline, Policy, Registry, Run};
 use tokio_util::sync::CancellationToken;
 
 use crate::error::{Error, ErrorKind};
@@ -23,20 +21,17 @@ pub struct ClientOptions {
     pub tools: ToolFilter,
     /// Decides about calls.
     pub policy: Arc<dyn Policy>,
-    /// Who is asked; without anyone a call that needs asking is denied.
-    pub approver: Option<Arc<dyn Approver>>,
-    /// Hears of what happens to calls.
-    pub events: Option<EventSink>,
+    /// For whom the calls are made, such as the client of a gateway; empty where there is only one.
+    pub caller: String,
 }
 
 impl ClientOptions {
-    /// A client that sees all tools, asks nobody and hears of nothing.
+    /// A client that sees all tools.
     pub fn new(policy: impl Policy + 'static) -> Self {
         Self {
             tools: ToolFilter::default(),
             policy: Arc::new(policy),
-            approver: None,
-            events: None,
+            caller: String::new(),
         }
     }
 }
@@ -93,6 +88,7 @@ impl std::fmt::Debug for ScriptRun {
 pub struct Client {
     runtime: Runtime,
     pipeline: Pipeline,
+    caller: Arc<str>,
 }
 
 impl Client {
@@ -102,15 +98,14 @@ impl Client {
         for hook in &runtime.inner().hooks {
             builder = builder.hook(Arc::clone(hook));
         }
-        if let Some(approver) = options.approver {
-            builder = builder.approver(approver);
+        if let Some(approvals) = runtime.approvals() {
+            builder = builder.approvals(approvals.clone());
         }
-        if let Some(events) = options.events {
-            builder = builder.events(events);
-        }
+        builder = builder.events(runtime.events().sink());
         Self {
             runtime,
             pipeline: builder.build(),
+            caller: Arc::from(options.caller),
         }
     }
 
@@ -151,9 +146,11 @@ impl Client {
             ..RunOptions::default()
         };
         let running = run_script(engine, &run.script, &environment, options);
-        Ok(self
+        let result = self
             .until_the_end(running, || abort.abort("Pirn ends"))
-            .await)
+            .await;
+        self.end_run(&context);
+        Ok(result)
     }
 
     /// Runs a program to its end. What its commands left in the background ends with it, and both end with the runtime. Fails
@@ -173,7 +170,16 @@ impl Client {
         let context = self.context(call_id.into(), cancel.clone());
         let _ends_children = context.lifetime.clone().drop_guard();
         let running = evals.run(&self.pipeline, &context, run);
-        Ok(self.until_the_end(running, || cancel.cancel()).await)
+        let report = self.until_the_end(running, || cancel.cancel()).await;
+        self.end_run(&context);
+        Ok(report)
+    }
+
+    /// What was allowed or denied for a run counts no more.
+    fn end_run(&self, context: &CallContext) {
+        if let Some(approvals) = self.runtime.approvals() {
+            approvals.end_run(&context.run().id);
+        }
     }
 
     /// Does work that `stop` stops when the runtime ends, whose shutdown waits for it.
@@ -191,9 +197,13 @@ impl Client {
 
     /// The context of a call that the front end itself makes. Its lifetime ends with the runtime's at the latest.
     fn context(&self, call_id: String, cancel: CancellationToken) -> CallContext {
-        let mut context = CallContext::detached(call_id);
+        let inner = self.runtime.inner();
+        let run = Run::new(call_id.as_str())
+            .caller(Arc::clone(&self.caller))
+            .project(Arc::clone(&inner.project));
+        let mut context = CallContext::detached(call_id).with_run(Arc::new(run));
         context.cancel = cancel;
-        context.lifetime = self.runtime.inner().lifetime.child_token();
+        context.lifetime = inner.lifetime.child_token();
         context
     }
 }

@@ -5,8 +5,10 @@
 //! and ends them in order. Each front end is a [`Client`] of it, with a view of the tools, a policy and an approver of its own;
 //! through the client it makes calls, runs scripts and evaluates programs.
 //!
-//! This crate does not print, exit, or read the environment or the home folder: a [`HostEnv`] says all of it. It does not ask
-//! anybody, either; that is the embedding program's.
+//! What has to be asked, about calls, hosts and what servers want to know, goes into one queue, [`Runtime::approvals`], which
+//! front ends answer. What happens, to calls, questions and servers, comes out as one stream, [`Runtime::events`].
+//!
+//! This crate does not print, exit, or read the environment or the home folder: a [`HostEnv`] says all of it.
 
 #![cfg_attr(
     test,
@@ -23,7 +25,9 @@ mod effect_policy;
 mod error;
 mod evals;
 mod grants;
+mod host_questions;
 mod runtime;
+mod server_questions;
 mod servers;
 mod tool_filter;
 

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use pirn_codemode::{EngineOptions, VmEngine};
 use pirn_sandbox::BackgroundChildren;
 use pirn_settings::HostEnv;
-use pirn_tool::{Hook, Registry};
+use pirn_tool::{ApprovalQueue, EventBus, Hook, Registry};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -30,6 +30,10 @@ pub struct Runtime {
 pub(crate) struct Inner {
     pub(crate) registry: Registry,
     pub(crate) hooks: Vec<Arc<dyn Hook>>,
+    /// The folder, as questions and answers name it.
+    pub(crate) project: Arc<str>,
+    pub(crate) approvals: Option<ApprovalQueue>,
+    pub(crate) events: EventBus,
     pub(crate) confinement: Option<Arc<Confinement>>,
     pub(crate) servers: Option<Servers>,
     pub(crate) evals: Option<Evals>,
@@ -87,6 +91,16 @@ impl Runtime {
     /// The MCP servers; `None` where there are none to be had.
     pub fn servers(&self) -> Option<&Servers> {
         self.inner.servers.as_ref()
+    }
+
+    /// Everything that is asked; `None` where nobody can be.
+    pub fn approvals(&self) -> Option<&ApprovalQueue> {
+        self.inner.approvals.as_ref()
+    }
+
+    /// Everything that happens to the calls of all clients.
+    pub fn events(&self) -> &EventBus {
+        &self.inner.events
     }
 
     /// A view of this runtime for one front end.

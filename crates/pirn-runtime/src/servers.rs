@@ -27,25 +27,13 @@ const PROTOCOL_CACHE_FILE: &str = "mcp-protocols.json";
 /// Logs of servers, in Pirn's folder.
 const LOG_FOLDER: &str = "logs/mcp";
 
-/// Which servers a runtime has, and who answers their questions.
-#[derive(Clone, Default)]
+/// Which servers a runtime has.
+#[derive(Debug, Clone, Default)]
 pub struct ServerOptions {
     /// The servers. None is started before it is needed.
     pub entries: Vec<ServerEntry>,
     /// Whether their traffic is written down.
     pub tracing: Tracing,
-    /// Who answers their questions; `None` tells them that there is nobody.
-    pub elicitor: Option<Arc<dyn Elicitor>>,
-}
-
-impl std::fmt::Debug for ServerOptions {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter
-            .debug_struct("ServerOptions")
-            .field("entries", &self.entries.len())
-            .field("tracing", &self.tracing)
-            .finish_non_exhaustive()
-    }
 }
 
 /// The MCP servers of a runtime. Dropping them ends them at once; the runtime's shutdown lets them close.
@@ -60,6 +48,7 @@ impl Servers {
     /// called inside an event loop.
     pub(crate) fn prepare(
         options: ServerOptions,
+        elicitor: Option<Arc<dyn Elicitor>>,
         registry: &Registry,
         folder: &Path,
         sandbox: &SandboxSettings,
@@ -82,7 +71,7 @@ impl Servers {
             },
             client_name: CLIENT_NAME.to_owned(),
             client_version: env!("CARGO_PKG_VERSION").to_owned(),
-            elicitor: options.elicitor,
+            elicitor,
             oauth: oauth.clone(),
             interaction: None,
             http,

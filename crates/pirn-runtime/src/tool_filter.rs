@@ -20,22 +20,24 @@ impl ToolFilter {
         (self.include.is_empty() || is_in(&self.include)) && !is_in(&self.exclude)
     }
 
-    /// The registry with these tools only.
+    fn reveals(&self, name: &str, exposure: Exposure) -> bool {
+        exposure == Exposure::Hidden && self.reveal.iter().any(|revealed| revealed == name)
+    }
+
+    /// A live view of the registry with these tools only.
     pub(crate) fn apply(&self, registry: &Registry) -> Registry {
         if *self == Self::default() {
             return registry.clone();
         }
-        let selected = Registry::new();
-        for tool in registry.callable() {
-            if self.admits(&tool.spec().name) {
-                selected.register(tool);
-            }
+        let filter = self.clone();
+        // A hidden tool beneath would stand before the one that is revealed.
+        let view = registry.filtered(move |spec| {
+            filter.admits(&spec.name) && !filter.reveals(&spec.name, spec.exposure)
+        });
+        let hidden = self.reveal.iter().filter_map(|name| registry.get(name));
+        for tool in hidden.filter(|tool| self.reveals(&tool.spec().name, tool.spec().exposure)) {
+            view.register(tool.with_exposure(Exposure::Codemode));
         }
-        for tool in self.reveal.iter().filter_map(|name| registry.get(name)) {
-            if tool.spec().exposure == Exposure::Hidden {
-                selected.register(tool.with_exposure(Exposure::Codemode));
-            }
-        }
-        selected
+        view
     }
 }

@@ -1,32 +1,12 @@
-//! Confinement as it is typed and told: flags, the question about a host, and the report for programs.
+//! Confinement as it is typed and told: flags, and the report for programs.
 
-mod asker;
 mod flags;
 
-use std::sync::Arc;
-
 use pirn_runtime::Confinement;
-use pirn_sandbox::{NetworkAsker, NetworkMode};
+use pirn_sandbox::NetworkMode;
 use serde_json::{Value, json};
 
-use crate::consent::Asking;
-use crate::exec::Questions;
-use crate::invocation::Invocation;
-use asker::HostAsker;
-
 pub(crate) use flags::{ConfinementArguments, chosen_network, network_parser};
-
-/// Who decides about hosts that `who` wants to reach; `None` where nobody can be asked.
-pub(crate) fn network_asker(
-    who: &'static str,
-    questions: Questions,
-    invocation: &Invocation,
-) -> Option<Arc<dyn NetworkAsker>> {
-    match invocation.asking() {
-        Asking::Possible => Some(Arc::new(HostAsker::new(invocation.clone(), questions, who))),
-        Asking::Impossible => None,
-    }
-}
 
 /// All there is to say about a confinement, for programs.
 pub(crate) fn to_json(confinement: &Confinement) -> Value {

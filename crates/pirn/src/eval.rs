@@ -3,7 +3,6 @@
 mod answer;
 mod arguments;
 mod calls;
-mod confirm;
 mod images;
 mod kernel;
 mod source;
@@ -20,21 +19,21 @@ use pirn_eval::{
 use pirn_runtime::{
     Client, ClientOptions, EvalOptions, EvalRun, Preparation, Runtime, eval_sandbox,
 };
-use pirn_tool::{ApprovalQueue, Approver};
+use pirn_tool::ApprovalQueue;
 use tokio_util::sync::CancellationToken;
 
 use crate::arguments::union;
-use crate::confinement::{chosen_network, network_asker};
-use crate::consent::{Asking, TerminalApprover, effect_policy};
+use crate::confinement::chosen_network;
+use crate::consent::{Asking, effect_policy};
 use crate::event_loop;
 use crate::exec::{Screen, working_folder};
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
 use crate::invocation::Invocation;
 use crate::project::Project;
+use crate::questions::{self, TerminalQuestions};
 use crate::standard;
 use answer::Answering;
-use confirm::answer_questions;
 use pirn_settings::ProjectFileKind;
 use pirn_settings::{EvalEngine, Settings};
 use source::Program;
@@ -67,9 +66,14 @@ pub(crate) fn run(arguments: &EvalArguments, invocation: &Invocation) -> Result<
         screen: &screen,
         invocation,
     };
-    let runtime = {
+    let approvals = questions::queue(invocation);
+    let (runtime, questions) = {
         let _entered = event_loop.enter();
-        work.runtime(store, cwd)?
+        let runtime = work.runtime(store, cwd, approvals.as_ref())?;
+        let screen = screen.questions();
+        let questions =
+            approvals.map(|queue| TerminalQuestions::start(&queue, Some(screen), invocation));
+        (runtime, questions)
     };
     if let Some(shortcoming) = runtime
         .confinement()
@@ -82,6 +86,7 @@ pub(crate) fn run(arguments: &EvalArguments, invocation: &Invocation) -> Result<
     let report = event_loop.block_on(async {
         let report = work.evaluate(&runtime, program, stopped.clone()).await;
         runtime.shutdown().await;
+        drop(questions);
         report
     });
     interrupts.work_ended();
@@ -126,7 +131,12 @@ struct Work<'a> {
 }
 
 impl Work<'_> {
-    fn runtime(&self, store: Arc<dyn StateStore>, cwd: PathBuf) -> Result<Runtime, Failure> {
+    fn runtime(
+        &self,
+        store: Arc<dyn StateStore>,
+        cwd: PathBuf,
+        approvals: Option<&ApprovalQueue>,
+    ) -> Result<Runtime, Failure> {
         let mut builder = Runtime::builder(self.invocation.host.clone(), cwd)
             .settings(self.settings.clone())
             .confinement(Preparation::AtStart)
@@ -135,9 +145,8 @@ impl Work<'_> {
                 script_engine: Some(own_script_engine()),
                 ..EvalOptions::new(kernel::broker_program()?)
             });
-        let questions = self.screen.questions();
-        if let Some(asker) = network_asker("The program", questions, self.invocation) {
-            builder = builder.network_asker(asker);
+        if let Some(approvals) = approvals {
+            builder = builder.approvals(approvals.clone());
         }
         Ok(builder.build()?)
     }
@@ -152,7 +161,9 @@ impl Work<'_> {
         let allowed = union(&self.arguments.allow);
         let admitted = self.settings.eval.effects() | allowed;
         let client = self.client(runtime, asking);
-        let approvals = ApprovalQueue::new();
+        let approvals = runtime.approvals().cloned().unwrap_or_default();
+        let calls = calls::Calls::new(self.screen.wire(), CALL_ID);
+        let _shown = runtime.events().subscribe(calls.sink());
         let default_timeout = Duration::from_secs(self.settings.eval.timeout_seconds);
         let request = Request {
             language: program.language,
@@ -168,17 +179,10 @@ impl Work<'_> {
         let run = EvalRun {
             arguments: request,
             admitted,
-            gates: self.gates(approvals.clone()),
+            gates: self.gates(approvals),
             updates: self.answering.streams().then(|| stream.updates()),
         };
-        let evaluating = client.evaluate(CALL_ID, run, stopped);
-        let report = match asking {
-            Asking::Possible => tokio::select! {
-                report = evaluating => report,
-                never = answer_questions(approvals.front_end(), self.screen.questions()) => match never {},
-            },
-            Asking::Impossible => evaluating.await,
-        };
+        let report = client.evaluate(CALL_ID, run, stopped).await;
         stream.finish();
         Ok(report?)
     }
@@ -190,18 +194,9 @@ impl Work<'_> {
         } else {
             allowed
         };
-        let calls = calls::Calls::new(self.screen.wire(), CALL_ID);
-        runtime.client(ClientOptions {
-            approver: match asking {
-                Asking::Possible => {
-                    let approver = TerminalApprover::new(self.screen.questions());
-                    Some(Arc::new(approver) as Arc<dyn Approver>)
-                }
-                Asking::Impossible => None,
-            },
-            events: Some(calls.sink()),
-            ..ClientOptions::new(effect_policy(allowed, asking, "--allow"))
-        })
+        runtime.client(ClientOptions::new(effect_policy(
+            allowed, asking, "--allow",
+        )))
     }
 
     fn gates(&self, approvals: ApprovalQueue) -> Gates {

@@ -8,28 +8,28 @@ mod store;
 mod toolset;
 
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::Duration;
 
 use pirn_codemode::{Abort, OutputFolder, Script, ScriptLimits, ScriptResult};
 use pirn_mcp::{ConfigProblem, ServerSelection};
 use pirn_runtime::{
-    Client, ClientOptions, Confinement, EffectPolicy, Runtime, ScriptRun, ToolFilter,
+    Client, ClientOptions, Confinement, EffectPolicy, Runtime, RuntimeBuilder, ScriptRun,
+    ToolFilter,
 };
 use pirn_sandbox::NetworkMode;
-use pirn_tool::{Approver, Registry};
+use pirn_tool::Registry;
 use pirn_vm::EngineOptions;
 use tokio_util::sync::CancellationToken;
 
 use crate::arguments::{ExecArguments, union};
-use crate::confinement::network_asker;
-use crate::consent::{Asking, TerminalApprover, effect_policy, read_only_policy};
+use crate::consent::{effect_policy, read_only_policy};
 use crate::event_loop;
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
 use crate::invocation::{Display, Invocation};
 use crate::mcp::{Configuration, TraceWhen, server_options, settle_and_tell};
 use crate::project::Project;
+use crate::questions::{self, TerminalQuestions};
 use crate::standard;
 use answer::Answering;
 use pirn_settings::Settings;
@@ -51,7 +51,6 @@ struct Plan {
     file: ScriptFile,
     filter: ToolFilter,
     policy: EffectPolicy,
-    asking: Asking,
     limits: ScriptLimits,
     store: Option<StoreFile>,
     answering: Answering,
@@ -73,9 +72,17 @@ pub(crate) fn run(arguments: ExecArguments, invocation: &Invocation) -> Result<E
         standard::note(note);
     }
     let screen = Screen::start(plan.answering.screen_options(invocation))?;
-    let runtime = {
+    let approvals = questions::queue(invocation);
+    let (runtime, questions) = {
         let _entered = event_loop.enter();
-        plan.runtime(settings, configuration.as_ref(), cwd, &screen, invocation)?
+        let mut builder = plan.builder(settings, configuration.as_ref(), cwd, invocation);
+        if let Some(approvals) = &approvals {
+            builder = builder.approvals(approvals.clone());
+        }
+        let screen = screen.questions();
+        let questions =
+            approvals.map(|queue| TerminalQuestions::start(&queue, Some(screen), invocation));
+        (builder.build()?, questions)
     };
     toolset::check(&plan.filter, &runtime)?;
     let (abort, stopped) = (Abort::new(), CancellationToken::new());
@@ -93,9 +100,10 @@ pub(crate) fn run(arguments: ExecArguments, invocation: &Invocation) -> Result<E
             let named = ServerSelection::Words(&plan.file.source.code);
             settle_and_tell(servers, &problems, named, &stopped, plan.display).await;
         }
-        let client = plan.client(&runtime, &screen);
+        let client = plan.client(&runtime);
         let result = plan.run_script(&client, abort, &screen).await;
         runtime.shutdown().await;
+        drop(questions);
         (client, result)
     });
     interrupts.work_ended();
@@ -142,7 +150,6 @@ impl Plan {
                 ..ToolFilter::default()
             },
             policy,
-            asking,
             limits,
             store,
             answering,
@@ -150,14 +157,13 @@ impl Plan {
         })
     }
 
-    fn runtime(
+    fn builder(
         &self,
         settings: Settings,
         configuration: Option<&Configuration>,
         cwd: PathBuf,
-        screen: &Screen,
         invocation: &Invocation,
-    ) -> Result<Runtime, Failure> {
+    ) -> RuntimeBuilder {
         let mut builder = Runtime::builder(invocation.host.clone(), cwd)
             .settings(settings)
             .engine(EngineOptions {
@@ -167,28 +173,15 @@ impl Plan {
                     * u64::from(LIVE_VMS_MAX),
             });
         if let Some(configuration) = configuration {
-            let questions = Some(screen.questions());
-            let options = server_options(configuration, TraceWhen::Asked, questions, invocation);
-            builder = builder.servers(options);
+            builder = builder.servers(server_options(configuration, TraceWhen::Asked));
         }
-        if let Some(asker) = network_asker("A command", screen.questions(), invocation) {
-            builder = builder.network_asker(asker);
-        }
-        Ok(builder.build()?)
+        builder
     }
 
-    fn client(&self, runtime: &Runtime, screen: &Screen) -> Client {
+    fn client(&self, runtime: &Runtime) -> Client {
         runtime.client(ClientOptions {
             tools: self.filter.clone(),
-            policy: Arc::new(self.policy.clone()),
-            approver: match self.asking {
-                Asking::Possible => {
-                    let approver = TerminalApprover::new(screen.questions());
-                    Some(Arc::new(approver) as Arc<dyn Approver>)
-                }
-                Asking::Impossible => None,
-            },
-            events: None,
+            ..ClientOptions::new(self.policy.clone())
         })
     }
 

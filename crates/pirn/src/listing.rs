@@ -83,7 +83,7 @@ fn callable_tools(
             .settings(project.settings.clone())
             .builtin_tools(BuiltinTools::Listed);
         if let Some(configuration) = configuration {
-            let options = server_options(configuration, TraceWhen::Asked, None, invocation);
+            let options = server_options(configuration, TraceWhen::Asked);
             builder = builder.servers(options);
         }
         let runtime = builder.build()?;

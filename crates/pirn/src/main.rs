@@ -13,6 +13,7 @@
 
 mod approvals;
 mod arguments;
+mod browser;
 mod config;
 mod confinement;
 mod consent;
@@ -27,6 +28,7 @@ mod listing;
 mod mcp;
 mod program;
 mod project;
+mod questions;
 #[cfg(test)]
 mod reference;
 mod settings;

@@ -1,11 +1,9 @@
 //! MCP servers on the command line: `pirn mcp`, and what other commands need of it.
 
 mod arguments;
-mod browser;
 mod call;
 mod configuration;
 mod edit;
-mod elicitor;
 mod import;
 mod list;
 mod login;

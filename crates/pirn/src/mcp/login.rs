@@ -11,10 +11,10 @@ use pirn_mcp::{
 };
 use pirn_runtime::{config_environment, sign_in_service};
 
-use super::browser::Browser;
 use super::configuration::Configuration;
 use super::servers::failure;
 use super::{LoginArguments, LogoutArguments};
+use crate::browser::Browser;
 use crate::consent::Asking;
 use crate::failure::{Exit, Failure};
 use crate::interrupt::interruptible;

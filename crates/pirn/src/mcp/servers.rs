@@ -1,22 +1,15 @@
 //! Running servers, for as long as one command needs them.
 
-use std::sync::Arc;
-
-use pirn_mcp::{
-    ConfigProblem, Elicitor, ServerOrigin, ServerSelection, ServerState, ServerStatus, Tracing,
-};
+use pirn_mcp::{ConfigProblem, ServerOrigin, ServerSelection, ServerState, ServerStatus, Tracing};
 use pirn_runtime::{BuiltinTools, LOGIN_COMMAND, Runtime, ServerOptions, Servers};
 use tokio_util::sync::CancellationToken;
 
-use super::browser::Browser;
 use super::configuration::Configuration;
-use super::elicitor::TerminalElicitor;
 use super::progress;
-use crate::consent::Asking;
-use crate::exec::Questions;
 use crate::failure::Failure;
 use crate::interrupt::interruptible;
 use crate::invocation::{Display, Invocation};
+use crate::questions::{self, TerminalQuestions};
 use crate::standard;
 use crate::variables::PIRN_MCP_TRACE;
 use pirn_terminal::{cut, on_one_line};
@@ -33,27 +26,14 @@ pub(crate) enum TraceWhen {
     Asked,
 }
 
-/// What a runtime needs to know about these servers. Their questions are announced at `questions`.
-pub(crate) fn server_options(
-    configuration: &Configuration,
-    trace: TraceWhen,
-    questions: Option<Questions>,
-    invocation: &Invocation,
-) -> ServerOptions {
-    let elicitor = match invocation.asking() {
-        Asking::Possible => {
-            let elicitor = TerminalElicitor::new(Browser::new(invocation), questions);
-            Some(Arc::new(elicitor) as Arc<dyn Elicitor>)
-        }
-        Asking::Impossible => None,
-    };
+/// What a runtime needs to know about these servers.
+pub(crate) fn server_options(configuration: &Configuration, trace: TraceWhen) -> ServerOptions {
     ServerOptions {
         entries: configuration.loaded.servers.clone(),
         tracing: match (trace, PIRN_MCP_TRACE.read()) {
             (TraceWhen::Always, _) | (TraceWhen::Asked, Some(_)) => Tracing::On,
             (TraceWhen::Asked, None) => Tracing::Off,
         },
-        elicitor,
     }
 }
 
@@ -175,12 +155,17 @@ pub(super) fn with_servers<T>(
     work: impl AsyncFnOnce(&Runtime, &Servers, CancellationToken) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
     interruptible(async |stopped| {
-        let options = server_options(configuration, TraceWhen::Always, None, invocation);
+        let options = server_options(configuration, TraceWhen::Always);
         let runtime = Runtime::builder(invocation.host.clone(), &invocation.host.cwd)
             .settings(configuration.settings.clone())
             .builtin_tools(BuiltinTools::None)
-            .servers(options)
-            .build()?;
+            .servers(options);
+        let queue = questions::queue(invocation);
+        let runtime = match &queue {
+            Some(queue) => runtime.approvals(queue.clone()).build()?,
+            None => runtime.build()?,
+        };
+        let _questions = queue.map(|queue| TerminalQuestions::start(&queue, None, invocation));
         let result = match runtime.servers() {
             Some(servers) => work(&runtime, servers, stopped).await,
             None => Err(Failure::usage("no MCP servers are configured")),

@@ -1,0 +1,238 @@
+//! Everything that a run asks its user, on the terminal: calls of tools, programs, hosts, and what servers want to know.
+
+mod call;
+mod form;
+mod format;
+mod host;
+mod program;
+mod server;
+
+use std::collections::BTreeSet;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use pirn_runtime::{FileGrants, HostEnv};
+use pirn_terminal::{Tty, on_one_line};
+use pirn_tool::{
+    Answer, AnswerError, ApprovalQueue, ApprovalRequest, Choice, FrontEnd, OpenQuestions, Scope,
+    Subject,
+};
+use tokio::task::JoinHandle;
+
+use crate::browser::Browser;
+use crate::consent::Asking;
+use crate::exec::Questions as ScreenTurns;
+use crate::invocation::Invocation;
+
+/// The queue of what a command asks; `None` where nobody can be asked.
+pub(crate) fn queue(invocation: &Invocation) -> Option<ApprovalQueue> {
+    match invocation.asking() {
+        Asking::Possible => Some(match &invocation.host.pirn_home {
+            Some(home) => ApprovalQueue::builder()
+                .grants(Arc::new(FileGrants::new(home)))
+                .build(),
+            None => ApprovalQueue::new(),
+        }),
+        Asking::Impossible => None,
+    }
+}
+
+/// Shows the questions of a queue, one after the other, until it is dropped.
+#[derive(Debug)]
+pub(crate) struct TerminalQuestions {
+    task: JoinHandle<()>,
+}
+
+impl TerminalQuestions {
+    /// Shows the questions of this queue from now on; nothing else is shown on the screen meanwhile. Must be called inside an
+    /// event loop.
+    pub(crate) fn start(
+        queue: &ApprovalQueue,
+        screen: Option<ScreenTurns>,
+        invocation: &Invocation,
+    ) -> Self {
+        // Added before anything can ask.
+        let front_end = queue.front_end();
+        Self {
+            task: tokio::spawn(serve(front_end, screen, invocation.clone())),
+        }
+    }
+}
+
+impl Drop for TerminalQuestions {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+/// What came of showing a question.
+enum Said {
+    /// An answer.
+    Answer(Answer),
+    /// An answer, and a page to open because of it.
+    Visit(Answer, String),
+    /// Ctrl-C: whoever watches for it ends what asked.
+    Interrupt,
+}
+
+async fn serve(mut front_end: FrontEnd, screen: Option<ScreenTurns>, invocation: Invocation) {
+    let browser = Browser::new(&invocation);
+    // A question that is left open is not shown again.
+    let mut shown: BTreeSet<String> = BTreeSet::new();
+    let mut open = front_end.next().await;
+    loop {
+        shown.retain(|id| is_open(&open, id));
+        let unseen = open
+            .questions
+            .iter()
+            .find(|question| !shown.contains(&question.id));
+        let Some(question) = unseen.map(Arc::clone) else {
+            open = front_end.next().await;
+            continue;
+        };
+        shown.insert(question.id.clone());
+        let _turn = match &screen {
+            Some(screen) => Some(screen.open().await),
+            None => None,
+        };
+        // An answer that was given meanwhile may cover it.
+        open = front_end.queue().open_questions();
+        if !is_open(&open, &question.id) {
+            continue;
+        }
+        let revision = open.revision;
+        let (said, latest) = put(&question, &mut front_end, open, &invocation.host).await;
+        open = latest;
+        match said {
+            Some(Said::Answer(answer)) => give(front_end.queue(), revision, &question, answer),
+            Some(Said::Visit(answer, page)) => {
+                visit(&browser, &page);
+                give(front_end.queue(), revision, &question, answer);
+            }
+            Some(Said::Interrupt) => {}
+            None => {
+                let cause = "the terminal cannot be read".to_owned();
+                give(
+                    front_end.queue(),
+                    revision,
+                    &question,
+                    Answer::Unanswered { cause },
+                );
+            }
+        }
+    }
+}
+
+fn is_open(open: &OpenQuestions, id: &str) -> bool {
+    open.questions.iter().any(|question| question.id == id)
+}
+
+/// Shows a question and waits for what is typed, also when the answer is wanted no more: a line that is being read cannot be called
+/// back, and must not be taken for the answer to the next question. `None` where the terminal fails.
+async fn put(
+    question: &Arc<ApprovalRequest>,
+    front_end: &mut FrontEnd,
+    mut open: OpenQuestions,
+    host: &HostEnv,
+) -> (Option<Said>, OpenQuestions) {
+    let (asked, host) = (Arc::clone(question), host.clone());
+    let is_wanted = Arc::new(AtomicBool::new(true));
+    let still_wanted = Arc::clone(&is_wanted);
+    let mut reading = tokio::task::spawn_blocking(move || ask(&asked, &still_wanted, &host));
+    loop {
+        tokio::select! {
+            said = &mut reading => {
+                let said = said.ok().and_then(Result::ok);
+                return (said, open);
+            }
+            latest = front_end.next() => {
+                open = latest;
+                if !is_open(&open, &question.id) && is_wanted.swap(false, Ordering::Relaxed) {
+                    give_up(question);
+                }
+            }
+        }
+    }
+}
+
+fn ask(question: &ApprovalRequest, is_wanted: &AtomicBool, host: &HostEnv) -> io::Result<Said> {
+    let mut tty = Tty::open()?;
+    // Undoes whatever was shown before.
+    tty.show("\u{1b}[0m")?;
+    match &question.subject {
+        Subject::Tool(tool) => call::ask(&mut tty, tool, question),
+        Subject::Host => host::ask(&mut tty, question, host),
+        Subject::Elicitation {
+            server,
+            message,
+            form,
+        } => server::ask(&mut tty, (server, message), form, is_wanted),
+        Subject::Program(program) => program::ask(&mut tty, program, question),
+        Subject::Trust { folder } => {
+            let prompt = format!("Trust the files of {}? [y]es, [n]o: ", on_one_line(folder));
+            let answer = tty.choose(&prompt, yes_or_no)?;
+            Ok(Said::Answer(answer.unwrap_or_else(Answer::deny)))
+        }
+    }
+}
+
+/// Yes to what was shown, or no.
+fn yes_or_no(word: &str) -> Result<Answer, String> {
+    match word.to_ascii_lowercase().as_str() {
+        "y" | "yes" => Ok(Answer::allow_once()),
+        "n" | "no" | "" => Ok(Answer::deny()),
+        _ => Err(String::new()),
+    }
+}
+
+/// The choice of a scope, where it is offered.
+fn offered(question: &ApprovalRequest, scope: Scope) -> Option<&Choice> {
+    question.choices.iter().find(|choice| choice.scope == scope)
+}
+
+/// Answers a question. What was to last and cannot be kept counts for the session.
+fn give(queue: &ApprovalQueue, revision: u64, question: &ApprovalRequest, answer: Answer) {
+    let given = queue.answer(revision, &question.id, answer);
+    match given {
+        // What waited for it is gone.
+        Ok(()) | Err(AnswerError::NotOpen | AnswerError::Stale | AnswerError::NotOffered) => {}
+        Err(AnswerError::NotKept(error)) => {
+            tell(&format!(
+                "  It counts for this session only: {}\n",
+                on_one_line(&error.to_string())
+            ));
+            let choice = offered(question, Scope::Session).unwrap_or(&Choice::ONCE);
+            // There is nothing left to try.
+            let _gone = queue.answer(revision, &question.id, Answer::allow(choice.clone()));
+        }
+    }
+}
+
+/// Opens a page; where that fails the user opens it, since its address is on the screen.
+fn visit(browser: &Browser, url: &str) {
+    if let Err(error) = browser.open(url) {
+        tell(&format!(
+            "  The browser did not start ({error}); open the page yourself.\n"
+        ));
+    }
+}
+
+/// Says that nobody waits for the line that is being read.
+fn give_up(question: &ApprovalRequest) {
+    let who = match &question.subject {
+        Subject::Elicitation { server, .. } => on_one_line(server),
+        Subject::Tool(_) | Subject::Program(_) | Subject::Host | Subject::Trust { .. } => {
+            "whoever asked".to_owned()
+        }
+    };
+    tell(&format!(
+        "\n  {who} waits no longer for the answer; Enter goes on.\n"
+    ));
+}
+
+fn tell(text: &str) {
+    let shown = Tty::open().and_then(|mut tty| tty.show(text));
+    // Without a terminal there is nobody to be told.
+    drop(shown);
+}
