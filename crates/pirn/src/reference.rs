@@ -31,7 +31,8 @@ const BEHAVIOUR: &str = "
 - The first line of a script may set [options](scripting.md#options); flags win over them. `yield_time_ms` has no
   meaning here, since `pirn exec` waits for the script.
 - The first Ctrl-C ends the script: its calls are cancelled, and what it put out is shown. The second ends `pirn` at
-  once. Nothing that a script started outlives `pirn`.
+  once. A request to end (`SIGTERM`) and a closed terminal end the script like the first Ctrl-C, with exit code 130. Nothing
+  that a script started outlives `pirn`, and nothing that confinement needed stays behind.
 - A project's `.pirn/mcp.json` and `.pirn/settings.json` count only when the project is trusted: by `--approve`, by what
   `pirn trust` was told of the folder or one above it, or by an answer on the terminal. Otherwise they are left out, and a
   note says so.
