@@ -7,7 +7,7 @@ const MARKER_BYTES: usize = 64;
 #[derive(Debug)]
 pub(crate) struct Capture {
     limit_bytes: usize,
-    /// Given out.
+    /// Bytes that were given out, without the marker.
     given_bytes: usize,
     /// Below the limit, but where the marker would stand.
     held: String,

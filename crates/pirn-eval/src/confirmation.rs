@@ -24,7 +24,7 @@ pub use escape::escape_source;
 pub struct ProgramQuestion {
     /// The program as a question shows it.
     pub subject: ProgramSubject,
-    /// The source itself.
+    /// The source as it would run, not escaped.
     pub code: String,
     /// What the program and the tools that it can call can do.
     pub effects: Effects,
@@ -59,7 +59,7 @@ impl ProgramQuestion {
 /// Whether a person who is there is asked.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum ProgramQuestions {
-    /// About every program.
+    /// The person sees and decides about every program.
     #[default]
     Always,
     /// Not at all: whoever configured this allowed every program.
@@ -69,10 +69,10 @@ pub enum ProgramQuestions {
 /// What happens to programs when nobody can be asked.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum NonInteractive {
-    /// They are refused.
+    /// Programs are refused, with a sentence that says why.
     #[default]
     Refused,
-    /// They run.
+    /// Programs run as if somebody had said yes.
     Allowed,
 }
 
@@ -91,12 +91,6 @@ pub enum ApprovalMemory {
 pub struct Gates {
     /// Where a person is asked.
     pub approvals: ApprovalQueue,
-    /// The run that the program belongs to; see [`ApprovalRequest::run_id`].
-    pub run_id: String,
-    /// For whom the run is made; see [`ApprovalRequest::caller`].
-    pub caller: String,
-    /// The project's folder; see [`ApprovalRequest::project`].
-    pub project: String,
     /// Whether they are asked.
     pub questions: ProgramQuestions,
     /// What holds when nobody can be asked.
@@ -177,9 +171,6 @@ impl Gates {
     pub fn new(approvals: ApprovalQueue) -> Self {
         Self {
             approvals,
-            run_id: String::new(),
-            caller: String::new(),
-            project: String::new(),
             questions: ProgramQuestions::default(),
             non_interactive: NonInteractive::default(),
             memory: ApprovalMemory::default(),
@@ -235,6 +226,7 @@ impl Gates {
             code,
             effects,
         } = question;
+        let run = context.run();
         let arguments = json!({"language": subject.language, "code": code});
         let mut choices = vec![Choice::ONCE];
         match self.memory {
@@ -244,9 +236,9 @@ impl Gates {
             }
         }
         ApprovalRequest {
-            run_id: self.run_id.clone(),
-            caller: self.caller.clone(),
-            project: self.project.clone(),
+            run_id: run.id.to_string(),
+            caller: run.caller.to_string(),
+            project: run.project.to_string(),
             call_id: Some(context.call_id.clone()),
             parent_call_id: context.parent_call_id.clone(),
             origin: context.origin,

@@ -71,7 +71,7 @@ pub struct KernelStatus {
 /// What a kernel is doing in one language.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LanguageStatus {
-    /// The language.
+    /// The language whose queue this is about.
     pub language: Language,
     /// What ran the last eval, such as `python 3.11.7`.
     pub interpreter: Option<String>,

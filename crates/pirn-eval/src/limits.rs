@@ -53,7 +53,7 @@ pub(crate) const DISPLAYS_MAX: usize = 16;
 /// Pictures of one eval together, in bytes of base64.
 pub(crate) const DISPLAYS_BYTES_MAX: usize = 8_000_000;
 
-/// Places in [`crate::EvalOutcome::lossy`].
+/// The most places that [`crate::EvalOutcome::lossy`] names.
 pub(crate) const LOSSY_MAX: usize = 64;
 
 /// The longest short text of a worker that is repeated (names of errors, places), in bytes.

@@ -16,7 +16,7 @@ pub enum EvalFailureKind {
     CodeTooLarge,
     /// The user said no, or there was nobody to ask.
     NotApproved,
-    /// The program raised.
+    /// The program raised an exception or rejected.
     UserError,
     /// What it left in `state` is not JSON.
     StateInvalid,
@@ -26,7 +26,7 @@ pub enum EvalFailureKind {
     StateNotStored,
     /// It ran too long.
     Timeout,
-    /// It was cancelled.
+    /// Whoever asked for it cancelled it.
     Aborted,
     /// The kernel was reset or closed before or while it ran.
     Invalidated,
@@ -64,9 +64,9 @@ impl EvalFailureKind {
 /// Why an eval failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EvalFailure {
-    /// The kind.
+    /// The kind of failure, for decisions.
     pub kind: EvalFailureKind,
-    /// What happened; bounded.
+    /// What happened, for people and models; bounded.
     pub message: String,
     /// The trace of the program's error; bounded.
     pub trace: Option<String>,
@@ -100,13 +100,13 @@ impl KernelState {
 /// One call that the program made, in the order in which they ended. Holds no input and no output.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CallReceipt {
-    /// What was called.
+    /// The name of what was called, as the program wrote it.
     pub name: String,
     /// Its effects by name; `unknown` for names that nothing has.
     pub effects: Vec<String>,
     /// How long it took.
     pub elapsed: Duration,
-    /// Whether it succeeded.
+    /// Whether the program got a value rather than an error.
     pub ok: bool,
 }
 
@@ -135,7 +135,7 @@ pub struct Display {
 /// How an eval ended, with everything it put out until then.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EvalOutcome {
-    /// The language.
+    /// The language of the program.
     pub language: Language,
     /// Standard output, with a marker where it was cut.
     pub stdout: String,
@@ -147,11 +147,11 @@ pub struct EvalOutcome {
     pub value: Option<Value>,
     /// The value as its author would print it, such as a table, where that says more than [`EvalOutcome::value`].
     pub value_text: Option<String>,
-    /// Pictures, in order.
+    /// Pictures that the program showed, in order; bounded in number and size.
     pub displays: Vec<Display>,
     /// Places of the value that could not be given back whole.
     pub lossy: Vec<String>,
-    /// Why it failed.
+    /// Why the program failed; `None` where it succeeded.
     pub failure: Option<EvalFailure>,
     /// Calls of the program.
     pub calls: Vec<CallReceipt>,

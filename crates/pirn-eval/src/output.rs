@@ -17,16 +17,16 @@ pub use sections::value_text;
 pub enum EvalReport {
     /// It was not run.
     Refused {
-        /// Its language.
+        /// The language of the program.
         language: Language,
-        /// Why not.
+        /// Why the program was not run.
         failure: EvalFailure,
         /// Set where a person, or nobody, said so.
         denial: Option<Denial>,
     },
-    /// It was run.
+    /// The program was started; the outcome says how it ended.
     Ran {
-        /// How it ended.
+        /// How the program ended, with everything that it put out.
         outcome: Box<EvalOutcome>,
         /// How it came to be allowed.
         approval: Approval,
@@ -100,7 +100,7 @@ impl EvalReport {
         }
     }
 
-    /// The pictures.
+    /// The pictures that the program showed, in order.
     pub fn displays(&self) -> &[Display] {
         match self {
             Self::Refused { .. } => &[],

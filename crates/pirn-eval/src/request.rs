@@ -18,7 +18,7 @@ pub enum Language {
 }
 
 impl Language {
-    /// Both.
+    /// Both languages, in the order of lists and settings.
     pub const ALL: [Self; 2] = [Self::Python, Self::JavaScript];
 
     /// The name in arguments and results.
@@ -73,22 +73,22 @@ pub trait CapabilityCaller: Send + Sync {
 /// What happens while an eval runs.
 #[derive(Debug, Clone, PartialEq)]
 pub enum EvalUpdate {
-    /// The program starts.
+    /// The worker has the program and starts it.
     Started,
     /// It printed this to standard output.
     Stdout(String),
     /// It printed this to standard error.
     Stderr(String),
-    /// A call starts.
+    /// A call of the program starts.
     CallStarted {
-        /// What is called.
+        /// The name of what is called.
         name: String,
     },
     /// A call has ended.
     CallEnded {
-        /// What was called.
+        /// The name of what was called.
         name: String,
-        /// Whether it succeeded.
+        /// Whether the program got a value rather than an error.
         ok: bool,
     },
 }
@@ -99,7 +99,7 @@ pub type Updates = Arc<dyn Fn(EvalUpdate) + Send + Sync>;
 /// One program to run.
 #[derive(Clone)]
 pub struct EvalRequest {
-    /// Its language.
+    /// The language of the program.
     pub language: Language,
     /// Its source as the model wrote it; the kernel takes common indentation away and checks the size.
     pub code: String,
@@ -117,7 +117,7 @@ pub struct EvalRequest {
     pub caller: Arc<dyn CapabilityCaller>,
     /// Who hears of progress.
     pub updates: Option<Updates>,
-    /// Ends it.
+    /// Ends the program when it fires.
     pub cancel: CancellationToken,
 }
 

@@ -60,7 +60,7 @@ pub(crate) fn script_of(code: &str, state: &str, capabilities: &[Capability]) ->
     }
 }
 
-/// What `tool.list()` gives.
+/// What `tool.list()` gives, as JSON text.
 fn catalog(capabilities: &[Capability]) -> String {
     let entries: Vec<Value> = capabilities
         .iter()

@@ -13,8 +13,8 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use pirn_sandbox::SandboxReport;
 use pirn_tool::{
-    CallContext, Effects, Exposure, Loadout, LoadoutChanges, LoadoutHook, Pipeline, Registry, Tool,
-    ToolHandler, ToolResult, ToolSpec,
+    CallContext, Effects, Exposure, Loadout, LoadoutChanges, LoadoutHook, Pipeline, Registry,
+    Subject, Tool, ToolHandler, ToolResult, ToolSpec,
 };
 use serde_json::Value;
 
@@ -64,7 +64,7 @@ impl EvalRunner for Kernel {
 /// What the `eval` tool is made of. Cheap to clone; clones share everything.
 #[derive(Clone)]
 pub struct EvalTool {
-    /// Runs the programs.
+    /// Runs the programs, such as a [`Kernel`].
     pub runner: Arc<dyn EvalRunner>,
     /// What every program passes before it starts.
     pub gates: Gates,
@@ -231,6 +231,19 @@ pub fn eval_tool(tool: EvalTool) -> Tool {
 impl ToolHandler for EvalTool {
     fn call(&self, arguments: Value, context: CallContext) -> BoxFuture<'static, ToolResult> {
         Box::pin(Self::call(self.clone(), arguments, context))
+    }
+
+    /// The program. Which tools there will be is not known yet, so the question names their effects.
+    fn approval_subject(&self, arguments: &Value) -> Option<Subject> {
+        let EvalArguments { language, code, .. } = arguments::parse(arguments).ok()?;
+        let callable = format!(
+            "tools that do no more than {}",
+            catalog::effect_names(self.admitted)
+        );
+        let confinement = confinement_sentence(self.confinement.as_ref());
+        let question =
+            ProgramQuestion::new(language, &code, self.effects(), confinement, vec![callable]);
+        Some(Subject::Program(question.subject))
     }
 }
 

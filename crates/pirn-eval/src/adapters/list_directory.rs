@@ -28,7 +28,7 @@ struct Arguments {
     path: Option<String>,
 }
 
-/// `list_directory {path?}`.
+/// The tool `list_directory`, which lists one folder below the root.
 pub(super) fn list_directory(options: Arc<AdapterOptions>) -> Tool {
     let spec = ToolSpec::new(
         "list_directory",

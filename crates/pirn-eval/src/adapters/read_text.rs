@@ -147,9 +147,9 @@ impl Range {
 /// What has been seen of a file.
 #[derive(Debug, Default)]
 struct Scan {
-    /// The wanted lines.
+    /// The bytes of the lines that were asked for, so far.
     text: Vec<u8>,
-    /// Line feeds seen.
+    /// How many line feeds have been read, from the start of the file.
     line_feeds: u64,
     /// Whether the last line has no line feed yet.
     is_line_open: bool,

@@ -78,7 +78,7 @@ enum Stage {
 pub(super) enum LineUse {
     /// The worker is ready.
     Ready,
-    /// For the host.
+    /// Passed on to the host as it is.
     Forward,
     /// For the host, after everything that was printed before.
     ForwardAfterOutput,
@@ -355,7 +355,7 @@ impl Active {
     }
 }
 
-/// See [`Active::parts`].
+/// The fields that are used while a line of the worker is borrowed; see [`Active::parts`].
 pub(super) struct Parts<'a> {
     pub(super) pipes: &'a mut WorkerPipes,
     pub(super) frames: &'a mut u32,
@@ -368,7 +368,7 @@ impl LineUse {
     }
 }
 
-/// What [`crate::frame::Order::Start`] says.
+/// The fields of [`crate::frame::Order::Start`], kept until the line with the program follows.
 #[derive(Clone)]
 pub(super) struct Start {
     pub(super) id: String,

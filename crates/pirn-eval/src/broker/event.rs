@@ -27,7 +27,7 @@ pub(super) enum ProcessEvent {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct WorkerExit {
     pub(super) is_success: bool,
-    /// For people.
+    /// How it ended, as a clause for people.
     pub(super) detail: String,
     /// Whether the kernel killed something of it for its bound on memory.
     pub(super) was_out_of_memory: bool,

@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use tokio::net::unix::OwnedWriteHalf;
 use tokio::net::unix::pipe;
 
-/// Where lines go.
+/// A descriptor that lines are written to, without blocking the thread.
 pub(super) trait Sink: Send {
     fn descriptor(&self) -> BorrowedFd<'_>;
     /// Waits until something can be written, or the other side is gone.
@@ -70,7 +70,7 @@ impl<S: Sink> LineWriter<S> {
         !self.pending.is_empty()
     }
 
-    /// Sends whole lines.
+    /// Sends whole lines, or keeps what the reader does not take yet.
     pub(super) fn send(&mut self, lines: &[u8]) -> Result<(), Closed> {
         if self.is_clogged() {
             self.pending.extend_from_slice(lines);

@@ -96,7 +96,7 @@ impl NamespacePool {
         Some(branch)
     }
 
-    /// Their processes.
+    /// The processes of all namespaces that run nothing, for ending them.
     pub(super) fn children(&self) -> impl Iterator<Item = &Arc<Child>> {
         self.idle.iter().map(|idle| &idle.child)
     }

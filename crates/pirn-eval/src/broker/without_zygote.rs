@@ -24,7 +24,7 @@ pub(super) struct Zygote {
     pub(super) key: u64,
 }
 
-/// Always fails.
+/// Always fails: only Linux has the sockets that a zygote needs.
 pub(super) fn control_pair() -> io::Result<(OwnedFd, OwnedFd)> {
     Err(io::ErrorKind::Unsupported.into())
 }
@@ -42,24 +42,24 @@ impl Zygote {
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    /// Always fails.
+    /// Always fails: there is no process that could fork.
     pub(super) fn fork(&self, _id: &str) -> io::Result<WorkerPipes> {
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    /// Does nothing.
+    /// Does nothing, since no fork can exist.
     pub(super) fn signal(&self, _id: &str, _signal: ForkSignal) {}
 
-    /// There is none.
+    /// Always `None`: no zygote is ever started.
     pub(super) fn child(&self) -> Option<&Arc<Child>> {
         None
     }
 
-    /// There is none.
+    /// Always false: nobody counts kills for memory here.
     pub(super) fn was_out_of_memory(&mut self) -> bool {
         false
     }
 
-    /// Does nothing.
+    /// Does nothing, since no zygote is ever started.
     pub(super) fn kill(&self) {}
 }

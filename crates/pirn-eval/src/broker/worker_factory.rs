@@ -186,7 +186,7 @@ impl WorkerFactory {
         }
     }
 
-    /// Starts a zygote.
+    /// Starts a warm Python that forks one worker per eval.
     pub(super) fn start_zygote(&mut self) -> Result<Zygote, StartProblem> {
         // What tells it that it is not in the namespace of everything else.
         let namespace = std::fs::read_link("/proc/self/ns/pid").map_err(|error| {

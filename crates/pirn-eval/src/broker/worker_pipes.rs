@@ -73,7 +73,7 @@ impl OutputPipe {
     }
 }
 
-/// What has come.
+/// Which of the pipes had something to read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PipeEvent {
     /// Bytes of frames, or their end.

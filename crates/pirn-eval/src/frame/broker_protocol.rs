@@ -10,7 +10,7 @@ use crate::outcome::HostDecision;
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "order", rename_all = "snake_case")]
 pub(crate) enum Order {
-    /// Once, first.
+    /// What the broker is for; sent once, before everything else.
     Configure(Box<Setup>),
     /// Gives the next line, an `eval` frame, to a worker.
     Start {
@@ -35,13 +35,13 @@ pub(crate) enum Order {
     Explain { text: String },
 }
 
-/// How to stop.
+/// How an eval that runs is brought to its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum StopHow {
     /// Interrupt, then terminate, then kill.
     Interrupt,
-    /// Kill at once.
+    /// Kill at once, as for a worker that broke the protocol.
     Kill,
 }
 
@@ -56,11 +56,11 @@ pub(crate) enum EngineName {
 /// What a broker is for.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Setup {
-    /// `python` or `javascript`.
+    /// The name of the language: `python` or `javascript`.
     pub(crate) language: String,
     /// The engine of its evals.
     pub(crate) engine: EngineName,
-    /// The interpreter.
+    /// The interpreter, as a path or a name on the `PATH`.
     pub(crate) interpreter: OsText,
     /// A program for the interpreter in place of Pirn's own.
     pub(crate) program: Option<String>,
@@ -90,7 +90,7 @@ pub(crate) enum Report {
         /// Whether it is a live namespace that ran an eval before.
         is_reused: bool,
     },
-    /// The program printed.
+    /// The program printed this much since the last report.
     Output {
         id: String,
         stream: Stream,

@@ -19,7 +19,7 @@ use crate::tail::SharedTail;
 /// How long an explanation is waited for: it is an extra.
 const EXPLAIN_WAIT: Duration = Duration::from_secs(1);
 
-/// A running broker.
+/// A broker that runs, seen from the kernel: its pipes and the confinement of its workers.
 pub(super) struct BrokerConnection {
     child: Child,
     pub(super) reader: LineReader<ChildOutput>,

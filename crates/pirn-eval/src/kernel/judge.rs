@@ -61,7 +61,7 @@ pub(super) enum StateChange {
     Commit(String),
     /// A live namespace goes on.
     Live,
-    /// Nothing changes.
+    /// The state stays as it was committed before.
     Keep,
     /// A live namespace is gone.
     Gone,

@@ -15,7 +15,7 @@ const MIME_TYPES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/we
 pub(super) struct EvalProtocol {
     id: String,
     phase: Phase,
-    /// Pictures, in order.
+    /// Pictures that the program showed, in order.
     pub(super) displays: Vec<Display>,
     displays_bytes: usize,
     /// Pictures above the limits.
@@ -42,7 +42,7 @@ pub(super) struct Provisional {
     pub(super) value: Option<Value>,
     pub(super) value_text: Option<String>,
     pub(super) error: Option<WorkerError>,
-    /// JSON text.
+    /// The state that the program left, as JSON text; not checked yet.
     pub(super) state: Option<String>,
     pub(super) lossy: Vec<String>,
     pub(super) is_interrupt_handled: bool,
@@ -51,9 +51,9 @@ pub(super) struct Provisional {
 /// What a frame asks for.
 #[derive(Debug)]
 pub(super) enum Step<'a> {
-    /// Nothing.
+    /// There is nothing to do for the host.
     None,
-    /// Start a call.
+    /// The program calls something, which the host is to perform.
     Call {
         call_id: std::borrow::Cow<'a, str>,
         name: std::borrow::Cow<'a, str>,

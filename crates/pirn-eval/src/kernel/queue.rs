@@ -46,7 +46,7 @@ pub(super) enum Command {
         branch: String,
         done: oneshot::Sender<()>,
     },
-    /// Ends everything.
+    /// Ends the task and its broker; later commands are not heard.
     Shutdown {
         done: oneshot::Sender<()>,
     },

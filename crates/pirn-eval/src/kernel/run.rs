@@ -37,7 +37,7 @@ pub(super) struct Transcript {
     pub(super) started: Option<Instant>,
 }
 
-/// How it ended.
+/// How an eval was over for the kernel.
 pub(super) enum End {
     /// As the broker says.
     Ended(Ended),

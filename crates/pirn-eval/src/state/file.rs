@@ -34,7 +34,7 @@ pub struct FileStateStore {
     shown: String,
 }
 
-/// The file's content.
+/// The content of the file, in the latest format.
 #[derive(Debug, Serialize, Deserialize)]
 struct Contents {
     format: String,

@@ -1,4 +1,4 @@
-//! State in memory.
+//! State in memory, for kernels whose state need not outlive the process.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -14,7 +14,7 @@ pub struct MemoryStateStore {
 }
 
 impl MemoryStateStore {
-    /// An empty store.
+    /// A store that holds no state yet.
     pub fn new() -> Self {
         Self::default()
     }

@@ -25,9 +25,9 @@ pub enum StateBefore {
 /// One program to evaluate, as a call says it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EvalArguments {
-    /// Its language.
+    /// The language of the program.
     pub language: Language,
-    /// Its source.
+    /// The source of the program, as the model wrote it.
     pub code: String,
     /// How long it may run; `None` for the default.
     pub timeout: Option<Duration>,

@@ -24,7 +24,7 @@ const ASKED_NAME_CHARS_MAX: usize = 128;
 pub(super) struct Catalog {
     /// Admitted ones, sorted by name.
     entries: Vec<Entry>,
-    /// The others.
+    /// Those with other effects than the admitted ones; programs are told why they cannot call them.
     refused: Vec<Entry>,
 }
 

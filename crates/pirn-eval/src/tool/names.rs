@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-/// Longest name.
+/// Characters of the longest name that a program can use as a member.
 const NAME_CHARS_MAX: usize = 64;
 /// Hex digits that tell names apart.
 const HASH_CHARS: usize = 8;

@@ -448,6 +448,46 @@ async fn nothing_runs_without_approval_and_the_question_shows_all() {
 }
 
 #[tokio::test]
+async fn a_call_that_the_policy_asks_about_shows_the_program_and_is_asked_about_once() {
+    let asked = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&asked);
+    let queue = ApprovalQueue::builder().answered_by(move |request| {
+        seen.lock().unwrap().push(request.clone());
+        Answer::allow_once()
+    });
+    let mut bench = Bench::new([echo("look", Effects::READ)]);
+    bench.eval.gates = Gates::new(queue.clone());
+    let policy = RulePolicy {
+        rules: vec![Rule::for_name(Verdict::Ask, EVAL_TOOL_NAME)],
+        default: Verdict::Allow,
+    };
+    bench.pipeline = bench.pipeline.policy(Arc::new(policy)).approvals(queue);
+    let runner = bench.runner.clone();
+    let (result, _) = bench
+        .call(json!({"language": "python", "code": "[]"}))
+        .await;
+    assert!(!result.is_error, "{}", result.joined_text());
+    assert_eq!(result.details.unwrap()["approval"], "with-call");
+    assert_eq!(runner.seen.lock().unwrap().len(), 1);
+    let asked = asked.lock().unwrap();
+    let [request] = asked.as_slice() else {
+        panic!("{asked:?}");
+    };
+    let Subject::Program(program) = &request.subject else {
+        panic!("{request:?}");
+    };
+    assert_eq!((program.source.as_str(), program.code_bytes), ("[]", 2));
+    assert_eq!(
+        program.callable,
+        ["tools that do no more than read, process"]
+    );
+    // Nothing outlasts the session, and no rule covers programs that nobody has seen.
+    assert!(request.choices.iter().all(|choice| {
+        choice.scope <= pirn_tool::Scope::Session && choice.covers == pirn_tool::Covers::Arguments
+    }));
+}
+
+#[tokio::test]
 async fn nobody_to_ask_means_no_unless_allowed() {
     for (questions, non_interactive, runs) in [
         (ProgramQuestions::Always, NonInteractive::Refused, false),

@@ -35,7 +35,7 @@ pub(crate) enum Kind {
 impl Kind {
     pub(crate) const ALL: [Self; 4] = [Self::Fresh, Self::Lite, Self::Persistent, Self::JavaScript];
 
-    /// Where it counts.
+    /// The language whose committed state it counts in.
     pub(crate) fn counts_in(self) -> Language {
         match self {
             Self::Fresh | Self::Lite => Language::Python,
@@ -55,9 +55,9 @@ impl Kind {
 /// A program that a host runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Program {
-    /// Ends at once.
+    /// Ends at once, with a value.
     Short,
-    /// Runs for ever.
+    /// Runs for ever without waiting for anything.
     Busy,
     /// Waits for a call for ever.
     Call,

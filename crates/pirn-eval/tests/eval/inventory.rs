@@ -11,7 +11,7 @@ use crate::{calls, faults, kills, lifecycle, output, state, workers};
 
 /// What shows a thing.
 enum Shown {
-    /// A test here.
+    /// Shown by this test of the inventory itself.
     Here(fn()),
     /// A test of another module, by its name.
     There(&'static [Test], &'static str),

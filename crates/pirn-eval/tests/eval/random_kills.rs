@@ -36,7 +36,7 @@ const KINDS: [Kind; 6] = [
     Kind::Lite,
 ];
 
-/// Who is killed.
+/// Which process is killed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Victim {
     Host,
