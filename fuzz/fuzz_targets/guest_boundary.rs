@@ -17,6 +17,7 @@ static ENGINE: LazyLock<VmEngine> = LazyLock::new(|| {
     VmEngine::new(EngineOptions {
         live_vms_max: 4,
         memory_bytes_max: 16 << 20,
+        ..EngineOptions::default()
     })
     .expect("the engine starts")
 });
