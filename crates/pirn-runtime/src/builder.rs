@@ -18,6 +18,7 @@ use crate::evals::{EvalOptions, Evals, eval_sandbox};
 
 use crate::host_questions::HostQuestions;
 use crate::runtime::{Inner, Runtime};
+use crate::script_limits::{engine_options, script_limits};
 use crate::server_questions::ServerQuestions;
 use crate::servers::{ServerOptions, Servers};
 
@@ -46,7 +47,7 @@ pub struct RuntimeBuilder {
     servers: Option<ServerOptions>,
     evals: Option<EvalOptions>,
     approvals: Option<ApprovalQueue>,
-    engine: EngineOptions,
+    engine: Option<EngineOptions>,
 }
 
 impl std::fmt::Debug for RuntimeBuilder {
@@ -74,7 +75,7 @@ impl RuntimeBuilder {
             servers: None,
             evals: None,
             approvals: None,
-            engine: EngineOptions::default(),
+            engine: None,
         }
     }
 
@@ -138,7 +139,7 @@ impl RuntimeBuilder {
     /// Sets how many scripts run at the same time, and how much memory each may have.
     #[must_use]
     pub fn engine(mut self, engine: EngineOptions) -> Self {
-        self.engine = engine;
+        self.engine = Some(engine);
         self
     }
 
@@ -238,12 +239,23 @@ impl RuntimeBuilder {
             confinement,
             servers,
             evals,
-            engine_options: self.engine,
+            engine_options: self
+                .engine
+                .unwrap_or_else(|| default_engine(&self.settings)),
             engine: OnceLock::new(),
             lifetime: CancellationToken::new(),
             work: TaskTracker::new(),
             background,
         }))
+    }
+}
+
+/// The engine as the settings bound it; a client may give a script more memory than they do.
+fn default_engine(settings: &Settings) -> EngineOptions {
+    let codemode = &settings.codemode;
+    EngineOptions {
+        memory_bytes_max: EngineOptions::default().memory_bytes_max,
+        ..engine_options(codemode, &script_limits(codemode))
     }
 }
 

@@ -27,6 +27,7 @@ mod evals;
 mod grants;
 mod host_questions;
 mod runtime;
+mod script_limits;
 mod server_questions;
 mod servers;
 mod tool_filter;
@@ -40,6 +41,7 @@ pub use evals::{EvalOptions, EvalRun, eval_sandbox};
 pub use grants::FileGrants;
 pub use pirn_settings::HostEnv;
 pub use runtime::Runtime;
+pub use script_limits::{engine_options, script_limits};
 pub use servers::{
     LOGIN_COMMAND, ServerOptions, Servers, config_environment, is_missing, sign_in_service,
     trace_file,

@@ -336,18 +336,6 @@ pub(crate) const ROWS: &[Row] = &[
         project: ProjectRule::Strictness(|settings| u64::MAX - settings.codemode.calls_max),
     },
     Row {
-        key: "codemode.cellsMax",
-        kind: Kind::Whole(
-            1,
-            10_000,
-            |settings, number| settings.codemode.cells_max = number,
-            |settings| Some(settings.codemode.cells_max),
-        ),
-        default: "128",
-        help: "Scripts that are kept at the same time: running, waiting, or ended and not yet asked for.",
-        project: ProjectRule::Strictness(|settings| u64::MAX - settings.codemode.cells_max),
-    },
-    Row {
         key: "eval.python",
         kind: Kind::Program(|settings| &mut settings.eval.python),
         default: "null",

@@ -38,8 +38,6 @@ pub struct CodemodeSettings {
     pub calls_in_flight: u64,
     /// Calls that one script may make.
     pub calls_max: u64,
-    /// Scripts that are kept at the same time.
-    pub cells_max: u64,
 }
 
 impl Default for CodemodeSettings {
@@ -51,7 +49,6 @@ impl Default for CodemodeSettings {
             timeout_seconds: 1_800,
             calls_in_flight: 64,
             calls_max: 100_000,
-            cells_max: 128,
         }
     }
 }

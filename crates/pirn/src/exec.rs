@@ -14,7 +14,7 @@ use pirn_codemode::{Abort, OutputFolder, Script, ScriptLimits, ScriptResult};
 use pirn_mcp::{ConfigProblem, ServerSelection};
 use pirn_runtime::{
     Client, ClientOptions, Confinement, EffectPolicy, Runtime, RuntimeBuilder, ScriptRun,
-    ToolFilter,
+    ToolFilter, engine_options, script_limits,
 };
 use pirn_sandbox::NetworkMode;
 use pirn_tool::Registry;
@@ -32,7 +32,7 @@ use crate::project::Project;
 use crate::questions::{self, TerminalQuestions};
 use crate::standard;
 use answer::Answering;
-use pirn_settings::Settings;
+use pirn_settings::{CodemodeSettings, Settings};
 use source::ScriptFile;
 use store::StoreFile;
 
@@ -67,7 +67,7 @@ pub(crate) fn run(arguments: ExecArguments, invocation: &Invocation) -> Result<E
     arguments.confinement.apply(&mut settings.sandbox)?;
     let configuration = arguments.mcp.configuration(&project, &cwd, invocation)?;
     let event_loop = event_loop(configuration.as_ref(), settings.sandbox.network)?;
-    let plan = Plan::new(arguments, invocation)?;
+    let plan = Plan::new(arguments, &settings.codemode, invocation)?;
     for note in &plan.file.source.notes {
         standard::note(note);
     }
@@ -124,7 +124,11 @@ fn event_loop(
 }
 
 impl Plan {
-    fn new(arguments: ExecArguments, invocation: &Invocation) -> Result<Self, Failure> {
+    fn new(
+        arguments: ExecArguments,
+        settings: &CodemodeSettings,
+        invocation: &Invocation,
+    ) -> Result<Self, Failure> {
         let file = ScriptFile::load(&arguments, invocation)?;
         let asking = invocation.asking();
         let policy = if arguments.read_only {
@@ -133,7 +137,7 @@ impl Plan {
             effect_policy(union(&arguments.yes), asking, "--yes")
         };
         let policy = policy.deny(union(&arguments.deny), "--deny");
-        let limits = limits(&arguments, &file);
+        let limits = limits(&arguments, &file, settings);
         let folder = OutputFolder::new(&invocation.host.temp_dir);
         let answering = Answering::new(&arguments, file.source.options, folder);
         let display = if arguments.quiet {
@@ -164,13 +168,12 @@ impl Plan {
         cwd: PathBuf,
         invocation: &Invocation,
     ) -> RuntimeBuilder {
+        let codemode = settings.codemode.clone();
         let mut builder = Runtime::builder(invocation.host.clone(), cwd)
             .settings(settings)
             .engine(EngineOptions {
                 live_vms_max: LIVE_VMS_MAX,
-                memory_bytes_max: self.limits.vm.memory_bytes,
-                memory_total_bytes: u64::from(self.limits.vm.memory_bytes)
-                    * u64::from(LIVE_VMS_MAX),
+                ..engine_options(&codemode, &self.limits)
             });
         if let Some(configuration) = configuration {
             builder = builder.servers(server_options(configuration, TraceWhen::Asked));
@@ -266,9 +269,13 @@ pub(crate) fn working_folder(
     }
 }
 
-/// The contract's limits, or what the options line asks for, or what the command line asks for.
-fn limits(arguments: &ExecArguments, file: &ScriptFile) -> ScriptLimits {
-    let mut limits = ScriptLimits::default();
+/// The limits of the settings, or what the options line asks for, or what the command line asks for.
+fn limits(
+    arguments: &ExecArguments,
+    file: &ScriptFile,
+    settings: &CodemodeSettings,
+) -> ScriptLimits {
+    let mut limits = script_limits(settings);
     if let Some(timeout_ms) = arguments.timeout_ms.or(file.source.options.timeout_ms) {
         limits.wall = Duration::from_millis(timeout_ms);
     }

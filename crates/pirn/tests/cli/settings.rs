@@ -36,6 +36,23 @@ fn flags_win_over_settings() {
 }
 
 #[test]
+fn scripts_have_the_limits_of_the_settings() {
+    let place = Place::new();
+    place.write_settings("{\"codemode\": {\"callsMax\": 1, \"timeoutSeconds\": 1}}");
+    let calls = "await tools.ls({}); return await tools.ls({}).then(() => 'made', () => 'refused')";
+    assert_eq!(
+        place.run(&["exec", "-q", "-e", calls]).good().trim(),
+        "refused"
+    );
+    let waits = "await new Promise((done) => setTimeout(done, 100_000))";
+    assert_eq!(place.run(&["exec", "-q", "-e", waits]).code, Some(124));
+    let flags = ["exec", "-q", "--timeout-ms", "60000", "-e"];
+    let short = "await new Promise((done) => setTimeout(done, 1_200)); return 'ended'";
+    let run = place.run(&[&flags[..], &[short]].concat());
+    assert_eq!(run.good().trim(), "ended", "flags win");
+}
+
+#[test]
 fn wrong_settings_stop_everything() {
     let place = Place::new();
     place.write_settings("{\"sandbox\": {\n\"network\": \"none\"}}");

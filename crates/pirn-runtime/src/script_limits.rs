@@ -1,0 +1,34 @@
+//! What the settings say that scripts may use.
+
+use std::time::Duration;
+
+use pirn_codemode::{EngineOptions, ScriptLimits};
+use pirn_settings::CodemodeSettings;
+
+const BYTES_PER_MB: u64 = 1 << 20;
+
+/// The limits of one script as the user wants them; what no setting names is the contract's.
+pub fn script_limits(settings: &CodemodeSettings) -> ScriptLimits {
+    let mut limits = ScriptLimits {
+        wall: Duration::from_secs(settings.timeout_seconds),
+        calls_in_flight_max: usize::try_from(settings.calls_in_flight).unwrap_or(usize::MAX),
+        calls_max: u32::try_from(settings.calls_max).unwrap_or(u32::MAX),
+        ..ScriptLimits::default()
+    };
+    limits.vm.cpu = Duration::from_secs(settings.cpu_seconds);
+    limits.vm.memory_bytes = u32::try_from(settings.memory_mb * BYTES_PER_MB).unwrap_or(u32::MAX);
+    limits
+}
+
+/// The bounds of the engine that runs scripts with `limits`; a script may always use what its own limits say.
+pub fn engine_options(settings: &CodemodeSettings, limits: &ScriptLimits) -> EngineOptions {
+    let own = limits.vm.memory_bytes;
+    EngineOptions {
+        memory_bytes_max: own,
+        memory_total_bytes: (settings.memory_total_mb * BYTES_PER_MB).max(u64::from(own)),
+        ..EngineOptions::default()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,29 @@
+use std::time::Duration;
+
+use pirn_settings::CodemodeSettings;
+
+use super::{engine_options, script_limits};
+
+#[test]
+fn limits_are_those_of_the_settings() {
+    let settings = CodemodeSettings {
+        memory_mb: 64,
+        memory_total_mb: 32,
+        cpu_seconds: 7,
+        timeout_seconds: 90,
+        calls_in_flight: 3,
+        calls_max: 11,
+    };
+    let limits = script_limits(&settings);
+    assert_eq!(limits.vm.memory_bytes, 64 << 20);
+    assert_eq!(limits.vm.cpu, Duration::from_secs(7));
+    assert_eq!(limits.wall, Duration::from_secs(90));
+    assert_eq!((limits.calls_in_flight_max, limits.calls_max), (3, 11));
+    let engine = engine_options(&settings, &limits);
+    assert_eq!(engine.memory_bytes_max, 64 << 20);
+    assert_eq!(
+        engine.memory_total_bytes,
+        64 << 20,
+        "one script always fits"
+    );
+}
