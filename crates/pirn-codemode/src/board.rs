@@ -43,11 +43,11 @@ impl Default for BoardLimits {
 /// Something that happened to a cell, for whoever would otherwise have to look.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CellEvent {
-    /// The cell.
+    /// The id that `exec` gave and `wait` takes.
     pub cell_id: String,
-    /// Whose it is.
+    /// The caller that started the script; nobody else may wait for it.
     pub caller: String,
-    /// What happened.
+    /// Whether the script ended, or the cell itself went.
     pub kind: CellEventKind,
 }
 
@@ -63,7 +63,7 @@ pub enum CellEventKind {
 /// What a wait gives.
 #[derive(Debug, Clone)]
 pub struct Delivery {
-    /// What is new.
+    /// Output, messages and state since the last delivery.
     pub update: CellUpdate,
     /// How many waits in a row, this one included, had nothing new while the script went on.
     pub empty_waits: u32,
@@ -127,7 +127,7 @@ pub(crate) struct Place {
 }
 
 impl CellBoard {
-    /// An empty board.
+    /// Makes a board without cells that keeps to `limits`.
     pub fn new(limits: BoardLimits) -> Self {
         Self {
             inner: Arc::new(Inner {

@@ -89,9 +89,9 @@ enum CellEnd {
 /// What is new since the last look at a cell.
 #[derive(Debug, Clone)]
 pub struct CellUpdate {
-    /// Output since then.
+    /// What the script put out since then, in order.
     pub output: Vec<Output>,
-    /// Messages since then.
+    /// What it gave to `notify()` since then, in order.
     pub notifications: Vec<JsString>,
     /// Where the script is.
     pub status: CellStatus,

@@ -1,8 +1,8 @@
 //! The one assembly of Pirn: what the agent, the gateway, the terminal and every command share.
 //!
-//! A [`Runtime`] is put together once for a project, by [`Runtime::builder`]: settings, tools, servers, hooks, and who is asked
-//! about hosts. It owns the registry, the confinement of commands, the MCP servers, the script engine and the kernel of evals,
-//! and ends them in order. Each front end is a [`Client`] of it, with a view of the tools, a policy and an approver of its own;
+//! A [`Runtime`] is put together once for a project, by [`Runtime::builder`]: settings, tools, servers, hooks, and the queue of
+//! questions. It owns the registry, the confinement of commands, the MCP servers, the script engine and the kernel of evals,
+//! and ends them in order. Each front end is a [`Client`] of it, with a view of the tools and a policy of its own;
 //! through the client it makes calls, runs scripts and evaluates programs.
 //!
 //! What has to be asked, about calls, hosts and what servers want to know, goes into one queue, [`Runtime::approvals`], which

@@ -20,8 +20,8 @@ use crate::evals::Evals;
 use crate::servers::Servers;
 
 /// The tools, servers, confinement, script engine and kernel of one project, put together once. Cheap to clone; clones share
-/// everything. Each front end that uses it is a [`Client`] with tools, policy and approver of its own. Dropping the last clone
-/// ends everything at once; [`Runtime::shutdown`] ends it in order.
+/// everything. Each front end that uses it is a [`Client`] with tools and a policy of its own; all ask in one queue. Dropping the
+/// last clone ends everything at once; [`Runtime::shutdown`] ends it in order.
 #[derive(Clone)]
 pub struct Runtime {
     inner: Arc<Inner>,

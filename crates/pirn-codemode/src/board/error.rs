@@ -11,7 +11,7 @@ const NAMED_MAX: usize = 16;
 /// A cell as errors and lists show it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CellInfo {
-    /// Its id.
+    /// The id that `wait` takes.
     pub cell_id: String,
     /// Where its script is.
     pub state: CellState,
@@ -24,7 +24,7 @@ pub struct CellInfo {
 /// Where the script of a cell on the board is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CellState {
-    /// It goes on.
+    /// It computes, or waits for calls or timers.
     Running,
     /// It is over, and nobody has seen the end.
     Finished,
@@ -40,13 +40,13 @@ pub enum BoardError {
         /// The caller's cells.
         cells: Vec<CellInfo>,
     },
-    /// It is gone.
+    /// There was one, but its end was delivered, or it was dropped or suspended.
     Gone {
         /// The id that was given.
         cell_id: String,
         /// Why it is gone.
         how: &'static str,
-        /// Since when.
+        /// Time since it went.
         ago: Duration,
         /// The caller's cells.
         cells: Vec<CellInfo>,
