@@ -3,6 +3,7 @@
 mod capture;
 mod command_file;
 mod confinement;
+mod holders;
 mod report;
 mod shell;
 mod unattended;
@@ -106,10 +107,14 @@ async fn run(arguments: Arguments, options: Arc<ToolsOptions>, context: CallCont
     let started_at = Instant::now();
     let confinement = Confinement::of(options.sandbox.as_ref());
     let text = CommandText::new(command, confinement.temp_dir(&options))?;
+    let more_environment = context
+        .settings()
+        .map_or(&[][..], |settings| &settings.environment);
     let command = Command::new(shell::find(&options))
         .args(["-c", text.argument()])
         .current_dir(&options.cwd)
-        .envs(unattended::environment(&options.environment));
+        .envs(unattended::environment(&options.environment))
+        .envs(more_environment.iter().cloned());
     let mut child = confinement
         .apply(command)
         .spawn()
@@ -131,10 +136,12 @@ async fn run(arguments: Arguments, options: Arc<ToolsOptions>, context: CallCont
         rest: Rest::Complete,
     };
     let end = session.follow(&child, &mut output).await;
-    child.give_back_output(output);
     let wall_time = started_at.elapsed();
     let findings = confinement.findings(session.capture.tail().text, &child, &end);
-    let rest = session.rest;
+    let (rest, output) = session.rest.named(output).await;
+    if let Some(output) = output {
+        child.give_back_output(output);
+    }
     let result = report::result(session.capture, &end, rest, wall_time, findings).await;
     options.background.keep(child, context.lifetime.clone());
     Ok(result)
@@ -251,13 +258,13 @@ impl Session<'_> {
                         return;
                     }
                     if ended_at.is_some_and(|at| at.elapsed() > BACKGROUND_READ_MAX) {
-                        self.rest = Rest::HeldOpen;
+                        self.rest = Rest::HeldOpen(Vec::new());
                         return;
                     }
                 }
                 _status = child.wait(), if ended_at.is_none() => ended_at = Some(Instant::now()),
                 () = quiet => {
-                    self.rest = Rest::HeldOpen;
+                    self.rest = Rest::HeldOpen(Vec::new());
                     return;
                 }
                 _tick = ticks.tick(), if self.unreported && ended_at.is_none() => self.report(),

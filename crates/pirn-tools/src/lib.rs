@@ -63,7 +63,7 @@ pub use find::find;
 pub use grep::grep;
 pub use limits::{BYTES_MAX, LINES_MAX};
 pub use ls::ls;
-pub use options::{COMMAND_TIMEOUT_DEFAULT, ImageLimits, ToolsOptions};
+pub use options::{COMMAND_TIMEOUT_DEFAULT, ToolsOptions};
 pub use read::{IMAGE_FILE_BYTES_MAX, read};
 pub use reader::SCRIPT_RESULT_BYTES_MAX;
 pub use write::write;

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use pirn_sandbox::{BackgroundChildren, Sandbox};
+use pirn_tool::ImageLimits;
 
 /// After what time a command is stopped whose call says nothing about it: longer than builds and tests usually take, and short
 /// enough that a command which waits for ever is noticed the same hour.
@@ -35,28 +36,6 @@ pub struct ToolsOptions {
     pub sandbox: Option<Sandbox>,
     /// Where processes are found that commands leave running.
     pub background: BackgroundChildren,
-}
-
-/// The largest image `read` gives to a model; larger ones are scaled down.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ImageLimits {
-    /// Pixels across.
-    pub width_px: u32,
-    /// Pixels down.
-    pub height_px: u32,
-    /// Bytes after base64 encoding.
-    pub base64_bytes: usize,
-}
-
-impl Default for ImageLimits {
-    /// What the large vendors accept without scaling the image themselves.
-    fn default() -> Self {
-        Self {
-            width_px: 2_000,
-            height_px: 2_000,
-            base64_bytes: 4_608 * 1_024,
-        }
-    }
 }
 
 impl ToolsOptions {

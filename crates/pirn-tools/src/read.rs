@@ -7,7 +7,7 @@ mod text;
 use std::io::{self, Read as _};
 use std::sync::Arc;
 
-use pirn_tool::{CallContext, ContentBlock, Effects, Tool, ToolResult, ToolSpec};
+use pirn_tool::{CallContext, ContentBlock, Effects, ImageLimits, Tool, ToolResult, ToolSpec};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -85,6 +85,10 @@ fn output_schema() -> Value {
 
 async fn run(arguments: Arguments, options: Arc<ToolsOptions>, context: CallContext) -> Outcome {
     let reader = Reader::of(context.origin);
+    let image_limits = context
+        .settings()
+        .and_then(|settings| settings.image_limits)
+        .unwrap_or(options.image_limits);
     blocking::run(&context, move |stop| {
         let place = paths::resolve_readable(&arguments.path, &options)
             .map_err(|error| error.explain("Could not read"))?;
@@ -93,6 +97,7 @@ async fn run(arguments: Arguments, options: Arc<ToolsOptions>, context: CallCont
             range: Range::new(arguments.offset, arguments.limit),
             encoding: arguments.encoding,
             reader,
+            image_limits,
             options: &options,
             stop,
         };
@@ -107,6 +112,7 @@ struct Call<'a> {
     range: Range,
     encoding: Option<Encoding>,
     reader: Reader,
+    image_limits: ImageLimits,
     options: &'a ToolsOptions,
     stop: &'a Stop,
 }
@@ -127,7 +133,7 @@ impl Call<'_> {
             && let Some(format) = image::detect(&head)
         {
             return Ok(
-                match image::load(format, &head, &mut source, self.options.image_limits) {
+                match image::load(format, &head, &mut source, self.image_limits) {
                     Ok(picture) => picture_result(picture),
                     Err(reason) => {
                         let text = format!("Read image file [{}]\n[{reason}]", format.mime_type());

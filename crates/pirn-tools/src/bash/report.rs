@@ -2,14 +2,16 @@
 
 use std::time::Duration;
 
-use pirn_sandbox::ExitStatus;
+use pirn_sandbox::{ChildOutput, ExitStatus};
 use pirn_tool::ToolResult;
 use serde_json::{Map, Value, json};
 
 use crate::limits::{CutBy, format_size};
+use crate::paths::quoted;
 
 use super::capture::Capture;
 use super::confinement::Findings;
+use super::holders;
 
 /// How long a command may run.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -37,17 +39,50 @@ impl Limit {
 }
 
 /// What there may be beyond the output that was read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Rest {
     /// Nothing: the output was read to its end, or everything was killed.
     Complete,
-    /// Processes in the background still hold the output open.
-    HeldOpen,
+    /// Processes in the background still hold the output open; their command lines, as far as they are known.
+    HeldOpen(Vec<String>),
 }
 
-/// Said when the shell has ended and others have not.
-const HELD_OPEN_NOTICE: &str = "[The shell has ended, but background processes hold its output open. What they write from now on \
-                                is lost: redirect it to a file.]";
+impl Rest {
+    /// Finds out which processes hold the output open. Gives the output back.
+    pub(super) async fn named(self, output: ChildOutput) -> (Self, Option<ChildOutput>) {
+        match self {
+            Self::Complete => (self, Some(output)),
+            Self::HeldOpen(_) => {
+                // Looks at every process, which takes a while on a busy machine.
+                let looked =
+                    tokio::task::spawn_blocking(move || (holders::command_lines(&output), output));
+                match looked.await {
+                    Ok((names, output)) => (Self::HeldOpen(names), Some(output)),
+                    Err(_stopped) => (self, None),
+                }
+            }
+        }
+    }
+
+    /// Said when the shell has ended and others have not.
+    fn notice(&self) -> Option<String> {
+        match self {
+            Self::Complete => None,
+            Self::HeldOpen(commands) => {
+                let names: Vec<_> = commands.iter().map(|command| quoted(command)).collect();
+                let by = if names.is_empty() {
+                    String::new()
+                } else {
+                    format!(": {}", names.join(", "))
+                };
+                Some(format!(
+                    "[The shell has ended, but background processes hold its output open{by}. What they write from now on is \
+                     lost: redirect it to a file.]"
+                ))
+            }
+        }
+    }
+}
 
 /// How a command ended.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -77,6 +112,11 @@ pub(super) fn output_schema() -> Value {
             "output_held_open": {
                 "type": "boolean",
                 "description": "True when background processes may still write: what they write from now on is lost"
+            },
+            "held_open_by": {
+                "type": "array",
+                "items": {"type": "string"},
+                "description": "The command lines of these processes"
             },
             "denied": {
                 "type": "array",
@@ -123,8 +163,8 @@ pub(super) async fn result(
     if let Some(notice) = cut_notice(&capture, path.as_deref(), full_output.err()) {
         append(&mut text, &notice);
     }
-    if rest == Rest::HeldOpen {
-        append(&mut text, HELD_OPEN_NOTICE);
+    if let Some(notice) = rest.notice() {
+        append(&mut text, &notice);
     }
     let status = status_line(end);
     if let Some(status) = &status {
@@ -147,8 +187,11 @@ pub(super) async fn result(
     let tenths = (wall_time.as_secs_f64() * 10.0).round() / 10.0;
     structured.insert("wall_time_seconds".into(), tenths.into());
 
-    if rest == Rest::HeldOpen {
+    if let Rest::HeldOpen(commands) = &rest {
         structured.insert("output_held_open".into(), true.into());
+        if !commands.is_empty() {
+            structured.insert("held_open_by".into(), commands.clone().into());
+        }
     }
     if !findings.explanations.is_empty() {
         structured.insert("denied".into(), findings.explanations.into());

@@ -8,9 +8,9 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use image::codecs::jpeg::JpegEncoder;
 use image::imageops::FilterType;
 use image::{DynamicImage, ImageDecoder as _, ImageFormat, ImageReader, Limits};
+use pirn_tool::ImageLimits;
 
 use crate::limits::format_size;
-use crate::options::ImageLimits;
 
 /// The largest image file that is looked at: photos are well below, and all of it is held in memory.
 pub const IMAGE_FILE_BYTES_MAX: usize = 64 * 1024 * 1024;

@@ -4,14 +4,14 @@ use std::os::unix::fs::MetadataExt as _;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use pirn_tool::{CallRequest, FailureKind, Update};
+use pirn_tool::{CallRequest, CallSettings, FailureKind, Update};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::support::{Bench, PATIENCE, names};
 
 /// What is said when the shell has ended and others have not.
-const HELD_OPEN: &str = "[The shell has ended, but background processes hold its output open. What they write from now on \
+const HELD_OPEN: &str = "[The shell has ended, but background processes hold its output open: \"sleep 1000\". What they write from now on \
                          is lost: redirect it to a file.]";
 
 /// The fields of a structured result that do not depend on time.
@@ -309,6 +309,7 @@ async fn keeps_late_output_and_does_not_wait_for_silent_jobs() {
     let structured = result.structured.unwrap();
     assert_eq!(structured.get("output"), Some(&json!("one\n")));
     assert_eq!(structured.get("output_held_open"), Some(&json!(true)));
+    assert_eq!(structured.get("held_open_by"), Some(&json!(["sleep 1000"])));
 
     assert!(
         start.elapsed() < Duration::from_secs(6),
@@ -358,6 +359,22 @@ async fn nobody_is_waited_for() {
         assert!(shown.contains(text), "{command}: {shown}");
     }
     assert!(start.elapsed() < Duration::from_secs(10));
+}
+
+#[tokio::test]
+async fn a_call_can_bring_variables() {
+    let bench = Bench::new();
+    let settings = CallSettings {
+        environment: vec![
+            ("GIT_EDITOR".into(), "mine".into()),
+            ("MORE".into(), "1".into()),
+        ],
+        ..CallSettings::default()
+    };
+    let command = json!({"command": "echo $GIT_EDITOR $MORE $PATH"});
+    let request = CallRequest::new("1", "bash", command).settings(settings.into());
+    let outcome = bench.pipeline.call(request).await;
+    assert_eq!(outcome.result.joined_text(), "mine 1 /usr/bin:/bin\n");
 }
 
 #[tokio::test]

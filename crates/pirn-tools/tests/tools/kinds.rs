@@ -7,17 +7,23 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use pirn_tool::{CallRequest, FailureKind, Origin};
+use pirn_tool::{CallRequest, FailureKind, Origin, ToolResult};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::support::Bench;
 
-/// How long a call may take on a busy machine; on an idle one it is far less than a second.
-const SOON: Duration = Duration::from_secs(5);
+/// How long a call may take.
+const SOON: Duration = Duration::from_secs(1);
+
+/// How often a call may be too slow on a machine that is busy with other work; one that waits for somebody always is.
+const TRIES_MAX: usize = 4;
+
+/// When a call that takes longer than [`SOON`] is given up.
+const GIVEN_UP: Duration = Duration::from_secs(10);
 
 /// What a tool does about a kind of file.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Does {
     /// Succeeds.
     Answers,
@@ -34,6 +40,7 @@ const DEVICE: Does = Refuses("it is a character device, not a regular file");
 const FOLDER: Does = Refuses("EISDIR");
 const NOTHING: Does = Refuses("ENOENT");
 const LOOP: Does = Refuses("ELOOP");
+const FORBIDDEN: Does = Refuses("EACCES");
 const PROCESS: Does = Refuses("the memory or the environment of a process");
 
 /// Names, with what `read`, `grep`, `edit` and `write` do, in this order. Each is also reached by a link.
@@ -73,7 +80,8 @@ fn bench() -> Bench {
     bench
 }
 
-fn calls(path: &str) -> [(&'static str, Value); 4] {
+/// A call of each tool, those that make something last.
+fn calls(path: &str) -> [(&'static str, Value); 7] {
     [
         ("read", json!({"path": path})),
         ("grep", json!({"path": path, "pattern": "text"})),
@@ -81,19 +89,33 @@ fn calls(path: &str) -> [(&'static str, Value); 4] {
             "edit",
             json!({"path": path, "edits": [{"oldText": "text", "newText": "words"}]}),
         ),
+        ("ls", json!({"path": path})),
+        ("find", json!({"path": path, "pattern": "*"})),
         ("write", json!({"path": path, "content": "new"})),
+        (
+            "bash",
+            json!({"command": format!("head -c 20 {path}"), "timeout": 0.2}),
+        ),
     ]
 }
 
+/// What all seven tools do about a kind of which four are told.
+fn all(does: &[Does; 4]) -> [Does; 7] {
+    let [read, grep, edit, write] = *does;
+    let (ls, find) = match read {
+        FOLDER => (Answers, Answers),
+        Refuses("ENOENT" | "ELOOP") => (read, read),
+        Answers | Refuses(_) => (Refuses("ENOTDIR"), Refuses("Not a directory")),
+        Either => (Either, Either),
+    };
+    [read, grep, edit, ls, find, write, Either]
+}
+
 async fn check(bench: &Bench, path: &str, does: &[Does; 4]) {
-    for ((tool, arguments), does) in calls(path).into_iter().zip(does) {
+    for ((tool, arguments), does) in calls(path).into_iter().zip(all(does)) {
         for origin in [Origin::Model, Origin::Nested] {
-            let start = Instant::now();
-            let request = CallRequest::new("1", tool, arguments.clone()).origin(origin);
-            let call = bench.pipeline.call(request);
-            let result = tokio::time::timeout(SOON, call).await.unwrap().result;
+            let result = soon(bench, tool, &arguments, origin).await;
             let text = result.joined_text();
-            let took = start.elapsed();
             // What a first edit has changed the second one does not find.
             let is_again = tool == "edit" && text.contains("Could not find");
             match does {
@@ -106,9 +128,24 @@ async fn check(bench: &Bench, path: &str, does: &[Does; 4]) {
                 }
                 Either => {}
             }
-            assert!(took < SOON, "{tool} {path}: {took:?}");
         }
     }
+}
+
+/// The result of a call that ends within [`SOON`].
+async fn soon(bench: &Bench, tool: &str, arguments: &Value, origin: Origin) -> ToolResult {
+    let mut took = Duration::ZERO;
+    for _try in 0..TRIES_MAX {
+        let start = Instant::now();
+        let request = CallRequest::new("1", tool, arguments.clone()).origin(origin);
+        let call = bench.pipeline.call(request);
+        let result = tokio::time::timeout(GIVEN_UP, call).await.unwrap().result;
+        took = start.elapsed();
+        if took < SOON {
+            return result;
+        }
+    }
+    panic!("{tool} {arguments}: {took:?}")
 }
 
 #[tokio::test]
@@ -154,11 +191,9 @@ async fn folders_with_all_of_them_can_be_looked_at() {
         ),
         ("grep", json!({"pattern": "some"}), "regular:1: some text"),
     ] {
-        let start = Instant::now();
-        let text = bench.ok(tool, arguments).await;
-        let text = text.replace("forbidden:1: some text\n", "");
+        let result = soon(&bench, tool, &arguments, Origin::Model).await;
+        let text = result.joined_text().replace("forbidden:1: some text\n", "");
         assert_eq!(text, wanted);
-        assert!(start.elapsed() < SOON);
     }
     for (tool, path, reason) in [
         ("ls", "pipe", "ENOTDIR"),
@@ -185,6 +220,10 @@ async fn nothing_is_taken_out_of_a_pipe() {
         }
     });
     for (tool, arguments) in calls("pipe") {
+        // A command may read what it likes.
+        if tool == "bash" {
+            continue;
+        }
         bench.fails(tool, arguments).await;
     }
     assert_eq!(std::fs::read_to_string(path).unwrap(), "for somebody else");
@@ -256,29 +295,94 @@ async fn a_file_that_becomes_a_pipe_harms_nobody() {
     .await;
 }
 
+/// Stops a call soon after its start, and says how long it took to end then; `None` for one that had ended.
+async fn stopped_after(bench: &Bench, tool: &str, arguments: &Value) -> Option<Duration> {
+    let cancel = CancellationToken::new();
+    let request = CallRequest::new("1", tool, arguments.clone()).cancel(cancel.clone());
+    let call = bench.pipeline.call(request);
+    tokio::pin!(call);
+    let early = tokio::time::timeout(Duration::from_millis(5), &mut call).await;
+    cancel.cancel();
+    let start = Instant::now();
+    if early.is_ok() {
+        return None;
+    }
+    let outcome = tokio::time::timeout(GIVEN_UP, call).await.unwrap();
+    assert!(
+        matches!(
+            outcome.failure,
+            Some(FailureKind::Cancelled | FailureKind::Failed) | None
+        ),
+        "{tool} {arguments}: {outcome:?}"
+    );
+    Some(start.elapsed())
+}
+
 #[tokio::test]
 async fn every_call_can_be_stopped() {
     let bench = bench();
-    for path in ["regular", "huge", "pipe", "folder"] {
-        let others = [
-            ("ls", json!({"path": path})),
-            ("find", json!({"path": path, "pattern": "*"})),
-            ("bash", json!({"command": format!("cat {path}")})),
-        ];
-        for (tool, arguments) in calls(path).into_iter().chain(others) {
-            let cancel = CancellationToken::new();
-            let request = CallRequest::new("1", tool, arguments).cancel(cancel.clone());
-            let call = bench.pipeline.call(request);
-            tokio::pin!(call);
-            let early = tokio::time::timeout(Duration::from_millis(20), &mut call).await;
-            cancel.cancel();
-            if early.is_err() {
-                let outcome = tokio::time::timeout(SOON, call).await.unwrap();
-                let is_end = outcome.failure == Some(FailureKind::Cancelled)
-                    || outcome.failure.is_none()
-                    || outcome.failure == Some(FailureKind::Failed);
-                assert!(is_end, "{tool} {path}: {outcome:?}");
+    for (kind, _) in KINDS {
+        for (tool, mut arguments) in calls(kind) {
+            if tool == "bash" {
+                arguments["timeout"] = json!(100);
             }
+            let mut took = Vec::new();
+            for _try in 0..TRIES_MAX {
+                match stopped_after(&bench, tool, &arguments).await {
+                    Some(slow) if slow > SOON => took.push(slow),
+                    Some(_) | None => break,
+                }
+            }
+            assert!(took.len() < TRIES_MAX, "{tool} {kind}: {took:?}");
         }
     }
+}
+
+/// Set where the test below runs as somebody else.
+const AS_NOBODY: &str = "PIRN_TEST_AS_NOBODY";
+
+/// What root may open all the same, an ordinary user may not.
+#[tokio::test]
+async fn what_may_not_be_read_is_refused() {
+    use std::os::unix::process::CommandExt as _;
+    const NOBODY: u32 = 65_534;
+    if rustix::process::geteuid().is_root() && std::env::var_os(AS_NOBODY).is_none() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o777)).unwrap();
+        // The folder of the build may not be open to everybody.
+        let program = folder.path().join("tests");
+        std::fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
+        let output = std::process::Command::new(program)
+            .args(["--exact", "kinds::what_may_not_be_read_is_refused"])
+            .env(AS_NOBODY, "1")
+            .env("TMPDIR", folder.path())
+            .current_dir(folder.path())
+            .uid(NOBODY)
+            .gid(NOBODY)
+            .output()
+            .unwrap();
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(
+            output.status.success() && text.contains("1 passed"),
+            "{output:?}"
+        );
+        return;
+    }
+    let bench = bench();
+    check(&bench, "forbidden", &[FORBIDDEN; 4]).await;
+    symlink("forbidden", bench.path("link")).unwrap();
+    let closed = bench.path("closed");
+    bench.put("closed/inner", "some text\n");
+    std::fs::set_permissions(&closed, std::fs::Permissions::from_mode(0o0)).unwrap();
+    for (tool, arguments) in calls("closed/inner") {
+        let result = soon(&bench, tool, &arguments, Origin::Model).await;
+        let text = result.joined_text();
+        let says_so = text.contains("EACCES") || text.contains("Permission denied");
+        assert!(result.is_error && says_so, "{tool}: {text}");
+    }
+    for tool in ["ls", "find", "grep"] {
+        let arguments = json!({"path": "closed", "pattern": "*"});
+        soon(&bench, tool, &arguments, Origin::Nested).await;
+    }
+    std::fs::set_permissions(&closed, std::fs::Permissions::from_mode(0o700)).unwrap();
 }

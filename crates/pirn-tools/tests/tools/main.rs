@@ -24,6 +24,7 @@ mod kill;
 mod kinds;
 mod ls;
 mod paths;
+mod programs;
 mod read;
 #[cfg(target_os = "linux")]
 mod sandbox;

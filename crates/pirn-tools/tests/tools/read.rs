@@ -3,8 +3,8 @@
 use std::io::{Seek as _, SeekFrom, Write as _};
 use std::time::Instant;
 
-use pirn_tool::ContentBlock;
-use pirn_tools::{BYTES_MAX, ImageLimits};
+use pirn_tool::{CallRequest, CallSettings, ContentBlock, ImageLimits};
+use pirn_tools::BYTES_MAX;
 use serde_json::{Value, json};
 
 use crate::support::Bench;
@@ -270,6 +270,18 @@ async fn scales_images_and_says_so() {
         shown_picture(&result.content),
         ("image/png".into(), 100, 25, note.into())
     );
+
+    // What the model behind the call takes comes first.
+    let bench = Bench::new();
+    bench.put("wide", picture(400, 100, Png));
+    let settings = CallSettings {
+        image_limits: Some(limits),
+        ..CallSettings::default()
+    };
+    let request = CallRequest::new("1", "read", json!({"path": "wide"})).settings(settings.into());
+    let outcome = bench.pipeline.call(request).await;
+    let (_, width, height, _) = shown_picture(&outcome.result.content);
+    assert_eq!((width, height), (100, 25));
 
     let tight = ImageLimits {
         width_px: 100,
