@@ -82,9 +82,7 @@ pub use pipeline::{
     CANCEL_GRACE_DEFAULT, CallOutcome, CallRequest, CallStage, FailureKind, NestedOptions,
     Pipeline, PipelineBuilder,
 };
-pub use policy::{
-    Approver, Decision, Policy, PolicyInput, Rule, RulePolicy, Verdict, matches_pattern,
-};
+pub use policy::{Decision, Policy, PolicyInput, Rule, RulePolicy, Verdict, matches_pattern};
 pub use receipt::{
     CallStatus, NestedCalls, RECEIPT_ARGUMENTS_BYTES_MAX, RECEIPT_CALLS_MAX,
     RECEIPT_ERROR_CHARS_MAX, RECEIPT_TOTAL_BYTES_MAX, Receipt,

@@ -33,7 +33,7 @@ use crate::context::{CallContext, Origin};
 use crate::event::{EventCall, EventKind, EventSink, RuntimeEvent};
 use crate::hook::Hook;
 use crate::panic::guarded;
-use crate::policy::{Approver, Policy, RulePolicy};
+use crate::policy::{Policy, RulePolicy};
 use crate::receipt::{NestedCalls, ReceiptLog};
 use crate::registry::Registry;
 use crate::run::{CallSettings, Run};
@@ -76,7 +76,6 @@ struct Inner {
     hooks: Vec<Arc<dyn Hook>>,
     policy: Arc<dyn Policy>,
     approvals: Option<ApprovalQueue>,
-    approver: Option<Arc<dyn Approver>>,
     events: Option<EventSink>,
     cancel_grace: Duration,
 }
@@ -135,13 +134,6 @@ impl PipelineBuilder {
     #[must_use]
     pub fn policy(mut self, policy: Arc<dyn Policy>) -> Self {
         self.inner.policy = policy;
-        self
-    }
-
-    /// Sets who is asked where there is no queue.
-    #[must_use]
-    pub fn approver(mut self, approver: Arc<dyn Approver>) -> Self {
-        self.inner.approver = Some(approver);
         self
     }
 
@@ -255,7 +247,6 @@ impl Pipeline {
                 hooks: Vec::new(),
                 policy: Arc::new(RulePolicy::allow_all()),
                 approvals: None,
-                approver: None,
                 events: None,
                 cancel_grace: CANCEL_GRACE_DEFAULT,
             },
@@ -282,7 +273,6 @@ impl Pipeline {
                 hooks: inner.hooks.clone(),
                 policy: Arc::clone(&inner.policy),
                 approvals: inner.approvals.clone(),
-                approver: inner.approver.clone(),
                 events: inner.events.clone(),
                 cancel_grace: inner.cancel_grace,
             }),

@@ -1,6 +1,5 @@
 //! Whether a call may run: rules by effect, tool name and origin.
 
-use futures_util::future::BoxFuture;
 use serde_json::Value;
 
 use crate::approval::Offer;
@@ -44,17 +43,6 @@ pub trait Policy: Send + Sync {
     fn offer(&self, input: PolicyInput<'_>) -> Offer {
         Offer::for_tool(input.tool)
     }
-}
-
-/// Asks a person about a call. A script or a model can never answer.
-pub trait Approver: Send + Sync {
-    /// Returns whether the person allowed the call.
-    fn ask<'a>(
-        &'a self,
-        call_id: &'a str,
-        input: PolicyInput<'a>,
-        reason: &'a str,
-    ) -> BoxFuture<'a, bool>;
 }
 
 /// The verdict of a [`Rule`].

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use pirn_tool::{
-    Answer, ApprovalQueue, ApprovalRequest, Approver, CallRequest, CallStatus, Effects, Exposure,
-    Hook, HookCall, Pipeline, PipelineBuilder, PolicyInput, Registry, Rule, RulePolicy, Subject,
-    Tool, ToolResult, ToolSpec, Verdict,
+    Answer, ApprovalQueue, ApprovalRequest, CallRequest, CallStatus, Effects, Exposure, Hook,
+    HookCall, Pipeline, PipelineBuilder, Registry, Rule, RulePolicy, Subject, Tool, ToolResult,
+    ToolSpec, Verdict,
 };
 use serde_json::{Value, json};
 
@@ -188,31 +188,24 @@ async fn calls_take_the_road_of_all_calls() {
 
 #[tokio::test]
 async fn approvals_inside_are_asked_of_the_same_person() {
-    struct Person(Arc<Mutex<Vec<String>>>);
-    impl Approver for Person {
-        fn ask<'a>(
-            &'a self,
-            call_id: &'a str,
-            input: PolicyInput<'a>,
-            _reason: &'a str,
-        ) -> BoxFuture<'a, bool> {
-            self.0
+    let asked = Arc::new(Mutex::new(Vec::new()));
+    let queue = ApprovalQueue::builder().answered_by({
+        let asked = Arc::clone(&asked);
+        move |request: &ApprovalRequest| {
+            let call_id = request.call_id.as_deref().unwrap_or_default();
+            asked
                 .lock()
                 .unwrap()
-                .push(format!("{call_id} {}", input.tool.name));
-            Box::pin(std::future::ready(true))
+                .push(format!("{call_id} {}", request.subject.name()));
+            Answer::allow_once()
         }
-    }
-    let asked = Arc::new(Mutex::new(Vec::new()));
+    });
     let mut bench = Bench::new([echo("look", Effects::READ)]);
     let policy = RulePolicy {
         rules: vec![Rule::for_name(Verdict::Ask, "look")],
         default: Verdict::Allow,
     };
-    bench.pipeline = bench
-        .pipeline
-        .policy(Arc::new(policy))
-        .approver(Arc::new(Person(asked.clone())));
+    bench.pipeline = bench.pipeline.policy(Arc::new(policy)).approvals(queue);
     assert_eq!(bench.values(json!([["look", {}]])).await, [json!("{}")]);
     assert_eq!(*asked.lock().unwrap(), ["7/1 look"]);
 }

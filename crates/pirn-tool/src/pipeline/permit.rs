@@ -62,21 +62,6 @@ impl Pipeline {
             Decision::Ask { reason } => reason,
         };
         let Some(queue) = &self.inner.approvals else {
-            if let Some(approver) = &self.inner.approver {
-                let call_id = candidate.call.call_id;
-                let answer = tokio::select! {
-                    biased;
-                    () = stop.stopped() => return Err(Refusal::aborted()),
-                    answer = guarded_future(|| approver.ask(call_id, candidate.input(), &reason)) => answer,
-                };
-                return match answer {
-                    Ok(true) => Ok(None),
-                    Ok(false) => Err(denied(&reason)),
-                    Err(panic) => Err(denied(&format!(
-                        "the approver panicked, which is a bug in it: {panic}"
-                    ))),
-                };
-            }
             return Err(denied(&format!(
                 "{reason}; it needs approval and there is nobody to ask"
             )));
@@ -94,7 +79,7 @@ impl Pipeline {
         };
         let reply = reply.map_err(|panic| {
             denied(&format!(
-                "the approver panicked, which is a bug in it: {panic}"
+                "the receiver of the question panicked, which is a bug in it: {panic}"
             ))
         })?;
         match (reply.answer, reply.approved_by) {

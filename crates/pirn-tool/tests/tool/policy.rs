@@ -242,13 +242,13 @@ impl Policy for Broken {
 }
 
 #[tokio::test]
-async fn a_policy_or_approver_that_panics_denies() {
+async fn a_policy_or_queue_that_panics_denies() {
     let policy = builder([writer()]).policy(Arc::new(Broken)).build();
-    let approver = builder([writer()])
+    let receiver = builder([writer()])
         .policy(asking())
         .approvals(ApprovalQueue::builder().answered_by(|_| panic!("bug")))
         .build();
-    for (pipeline, who) in [(policy, "policy"), (approver, "approver")] {
+    for (pipeline, who) in [(policy, "policy"), (receiver, "receiver of the question")] {
         let outcome = call(&pipeline, "edit", json!({})).await;
         assert_eq!(outcome.failure, Some(FailureKind::Denied));
         let expected =
