@@ -1,0 +1,60 @@
+//! Talking to language models: messages that belong to no vendor, what they cost, and the wires that carry them.
+//!
+//! A [`Message`] is what a session keeps. [`build`] makes the HTTP request of a [`Request`] to a [`Model`], for whichever
+//! [`Api`] the model speaks; [`ReplyDecoder`] reads the bytes that come back, however they are cut, as [`ReplyEvent`]s and at
+//! the end as an [`AssistantMessage`], or a [`Failure`] that says whether another try is worth it. What a vendor wants back
+//! untouched, such as signatures of thoughts, is kept in the message, and left out when another vendor's model goes on.
+//!
+//! The crate has no tools, keeps no sessions and does not run turns. It reads no environment.
+//!
+//! ```
+//! use pirn_model::{Api, Message, Model, ReplyDecoder, Request, StreamEnd, ThinkingLevel, UserMessage, build};
+//!
+//! let model = Model::new("local", "tiny", Api::OpenAiCompletions, "http://127.0.0.1:8080/v1");
+//! let messages = [Message::User(UserMessage::text("Say hello.", 0))];
+//! let http = build(&Request::new(&model, &messages));
+//! assert_eq!(http.url, "http://127.0.0.1:8080/v1/chat/completions");
+//! assert_eq!(http.body["messages"][0]["content"], "Say hello.");
+//!
+//! let mut decoder = ReplyDecoder::new(&model, ThinkingLevel::Off, 0);
+//! decoder.push(b"data: {\"choices\":[{\"delta\":{\"content\":\"Hello\"}}]}\n\n");
+//! decoder.push(b"data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n");
+//! let (_, reply) = decoder.finish(StreamEnd::Closed);
+//! assert_eq!(reply.message.joined_text(), "Hello");
+//! assert_eq!(reply.failure, None);
+//! ```
+
+#![cfg_attr(
+    test,
+    allow(
+        clippy::disallowed_methods,
+        reason = "tests prepare and inspect what they test"
+    )
+)]
+
+mod arguments;
+mod decoder;
+mod draft;
+mod failure;
+mod message;
+mod model;
+mod replay;
+mod request;
+mod secret;
+mod sse;
+mod usage;
+mod wire;
+
+pub use decoder::{Progress, Reply, ReplyDecoder, StreamEnd};
+pub use draft::ReplyEvent;
+pub use failure::{Failure, FailureKind};
+pub use message::{
+    AssistantMessage, BashExecutionMessage, Block, BranchSummaryMessage, CompactionSummaryMessage,
+    CustomMessage, Instructions, Message, StopReason, SystemMessage, ToolCall, ToolDeclaration,
+    ToolName, ToolResultMessage, UserContent, UserMessage, joined_text,
+};
+pub use model::{Api, Input, Model, ThinkingLevel};
+pub use request::{CacheRetention, Credential, HttpRequest, Request};
+pub use secret::Secret;
+pub use usage::{ContextUsage, Cost, PriceTier, Prices, RequestUsage, SessionUsage};
+pub use wire::{build, credential_headers};

@@ -1,0 +1,80 @@
+//! The wires: a request as HTTP, and a stream of bytes as a reply. Pure: no wire sends anything itself.
+
+mod anthropic;
+mod completions;
+
+use serde_json::Value;
+
+use crate::draft::Draft;
+use crate::model::{Api, Model};
+use crate::request::{Credential, HttpRequest, Request};
+use crate::secret::Secret;
+
+/// Reads the events of one reply.
+pub(crate) trait Wire: Send {
+    /// Reads one event.
+    fn event(&mut self, name: &str, value: Value, draft: &mut Draft);
+
+    /// Reads an answer that came at once and not as a stream. Says whether it was one.
+    fn whole(&mut self, value: Value, draft: &mut Draft) -> bool;
+
+    /// Whether the vendor's own last event was read; nothing is lost if the connection breaks now.
+    fn is_complete(&self, draft: &Draft) -> bool {
+        draft.ending.is_complete
+    }
+}
+
+/// The request as HTTP, all but the credentials.
+pub fn build(request: &Request<'_>) -> HttpRequest {
+    let mut http = match request.model.api {
+        Api::OpenAiCompletions => completions::build(request),
+        Api::AnthropicMessages => anthropic::build(request),
+    };
+    let own = request.model.headers.iter();
+    http.headers
+        .extend(own.map(|(name, value)| (name.clone(), value.clone())));
+    http
+}
+
+/// The headers that let a request in.
+pub fn credential_headers(api: Api, credential: &Credential) -> Vec<(&'static str, Secret)> {
+    let bearer = |token: &Secret| {
+        (
+            "authorization",
+            Secret::new(format!("Bearer {}", token.expose())),
+        )
+    };
+    match (api, credential) {
+        (_, Credential::None) => Vec::new(),
+        (Api::AnthropicMessages, Credential::ApiKey(key)) => vec![("x-api-key", key.clone())],
+        (Api::OpenAiCompletions, Credential::ApiKey(token)) | (_, Credential::Bearer(token)) => {
+            vec![bearer(token)]
+        }
+    }
+}
+
+pub(crate) fn decoder(model: &Model) -> Box<dyn Wire> {
+    match model.api {
+        Api::OpenAiCompletions => Box::new(completions::Completions::new(model)),
+        Api::AnthropicMessages => Box::new(anthropic::Anthropic::default()),
+    }
+}
+
+/// Joins a base and a path, whichever way the base ends.
+fn join(base: &str, path: &str) -> String {
+    format!("{}{path}", base.trim_end_matches('/'))
+}
+
+/// A count of tokens.
+fn count(value: &Value, pointer: &str) -> Option<u64> {
+    let value = value.pointer(pointer)?;
+    value.as_u64().or_else(|| {
+        let number = value.as_f64().filter(|number| *number >= 0.0)?;
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "no count of tokens comes near the bound"
+        )]
+        Some(number as u64)
+    })
+}

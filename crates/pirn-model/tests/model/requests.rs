@@ -1,0 +1,301 @@
+//! Requests as they leave, for one conversation with everything in it.
+
+use pirn_model::{
+    Api, CacheRetention, Credential, Input, Instructions, Message, Model, Request, Secret,
+    ThinkingLevel, build, credential_headers,
+};
+use serde_json::{Value, json};
+
+fn conversation(api: Api, model: &str) -> Vec<Message> {
+    serde_json::from_value(json!([
+        {
+            "role": "system", "content": "", "timestamp": 1,
+            "sections": {"preamble": "You are Pirn.", "cwd": "work"},
+            "toolsAdded": [{
+                "name": "read", "description": "Reads a file",
+                "parameters": {"type": "object", "properties": {"path": {"type": "string"}}},
+            }],
+        },
+        {"role": "user", "content": "Look at both.", "timestamp": 2},
+        {
+            "role": "assistant", "api": api.as_str(), "provider": "vendor", "model": model, "timestamp": 3,
+            "stopReason": "toolUse",
+            "content": [
+                {"type": "thinking", "thinking": "Two files.", "thinkingSignature": "reasoning_content"},
+                {"type": "text", "text": "I look."},
+                {"type": "toolCall", "id": "call_a", "name": "read", "arguments": {"path": "a"}},
+                {"type": "toolCall", "id": "call_b", "name": "read", "arguments": {"path": "b.png"}},
+            ],
+        },
+        {
+            "role": "toolResult", "toolCallId": "call_a", "toolName": "read", "isError": true, "timestamp": 4,
+            "content": [{"type": "text", "text": "no such file"}],
+        },
+        {
+            "role": "toolResult", "toolCallId": "call_b", "toolName": "read", "timestamp": 5,
+            "content": [{"type": "text", "text": "a picture"}, {"type": "image", "data": "AAAA", "mimeType": "image/png"}],
+        },
+        {"role": "user", "content": [{"type": "text", "text": "And now?"}], "timestamp": 6},
+    ]))
+    .unwrap()
+}
+
+fn model(api: Api, base: &str) -> Model {
+    Model {
+        reasoning: true,
+        input: vec![Input::Text, Input::Image],
+        ..Model::new("vendor", "model-1", api, base)
+    }
+}
+
+fn body(model: &Model, messages: &[Message]) -> Value {
+    let instructions = Instructions::of(messages);
+    let request = Request {
+        system: &instructions.prompt,
+        tools: &instructions.tools,
+        thinking: ThinkingLevel::Low,
+        session_id: Some("session-1"),
+        ..Request::new(model, messages)
+    };
+    build(&request).body
+}
+
+#[test]
+fn chat_completions_of_an_unknown_host_have_only_what_all_understand() {
+    let model = model(Api::OpenAiCompletions, "http://127.0.0.1:1/v1/");
+    let found = body(&model, &conversation(model.api, "model-1"));
+    let expected = json!({
+        "model": "model-1",
+        "messages": [
+            {"role": "system", "content": "You are Pirn.\n\n<cwd>\nwork\n</cwd>"},
+            {"role": "user", "content": "Look at both."},
+            {
+                "role": "assistant",
+                "reasoning_content": "Two files.",
+                "content": "I look.",
+                "tool_calls": [
+                    {"id": "call_a", "type": "function", "function": {"name": "read", "arguments": "{\"path\":\"a\"}"}},
+                    {"id": "call_b", "type": "function", "function": {"name": "read", "arguments": "{\"path\":\"b.png\"}"}},
+                ],
+            },
+            {"role": "tool", "tool_call_id": "call_a", "content": "no such file"},
+            {"role": "tool", "tool_call_id": "call_b", "content": "a picture"},
+            {"role": "user", "content": [
+                {"type": "text", "text": "Attached image(s) from the tool result:"},
+                {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}},
+            ]},
+            {"role": "user", "content": "And now?"},
+        ],
+        "stream": true,
+        "stream_options": {"include_usage": true},
+        "max_tokens": 16384,
+        "tools": [{"type": "function", "function": {
+            "name": "read", "description": "Reads a file",
+            "parameters": {"type": "object", "properties": {"path": {"type": "string"}}},
+        }}],
+        "reasoning_effort": "low",
+    });
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn anthropic_messages_carry_marks_signatures_and_errors() {
+    let model = model(Api::AnthropicMessages, "https://api.anthropic.com");
+    let found = body(&model, &conversation(model.api, "model-1"));
+    let mark = json!({"type": "ephemeral"});
+    let expected = json!({
+        "model": "model-1",
+        "max_tokens": 16384,
+        "stream": true,
+        "system": [{"type": "text", "text": "You are Pirn.\n\n<cwd>\nwork\n</cwd>", "cache_control": mark}],
+        "messages": [
+            {"role": "user", "content": [{"type": "text", "text": "Look at both."}]},
+            {"role": "assistant", "content": [
+                {"type": "thinking", "thinking": "Two files.", "signature": "reasoning_content"},
+                {"type": "text", "text": "I look."},
+                {"type": "tool_use", "id": "call_a", "name": "read", "input": {"path": "a"}},
+                {"type": "tool_use", "id": "call_b", "name": "read", "input": {"path": "b.png"}},
+            ]},
+            {"role": "user", "content": [
+                {"type": "tool_result", "tool_use_id": "call_a", "is_error": true,
+                 "content": [{"type": "text", "text": "no such file"}]},
+                {"type": "tool_result", "tool_use_id": "call_b", "is_error": false, "content": [
+                    {"type": "text", "text": "a picture"},
+                    {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AAAA"}},
+                ]},
+                {"type": "text", "text": "And now?", "cache_control": mark},
+            ]},
+        ],
+        "tools": [{
+            "name": "read", "description": "Reads a file",
+            "input_schema": {"type": "object", "properties": {"path": {"type": "string"}}},
+            "cache_control": mark,
+        }],
+        "thinking": {"type": "enabled", "budget_tokens": 2048},
+    });
+    assert_eq!(found, expected);
+}
+
+/// What a host wants otherwise: the place in the body, and what is there.
+#[test]
+fn hosts_get_what_they_want() {
+    for (base, compat, pointer, expected) in [
+        (
+            "https://api.openai.com/v1",
+            json!({}),
+            "/max_completion_tokens",
+            json!(16384),
+        ),
+        (
+            "https://api.openai.com/v1",
+            json!({}),
+            "/messages/0/role",
+            json!("developer"),
+        ),
+        (
+            "https://api.openai.com/v1",
+            json!({}),
+            "/store",
+            json!(false),
+        ),
+        (
+            "https://api.openai.com/v1",
+            json!({}),
+            "/prompt_cache_key",
+            json!("session-1"),
+        ),
+        (
+            "https://openrouter.ai/api/v1",
+            json!({}),
+            "/reasoning/effort",
+            json!("low"),
+        ),
+        (
+            "https://api.deepseek.com",
+            json!({}),
+            "/thinking/type",
+            json!("enabled"),
+        ),
+        (
+            "https://api.mistral.ai/v1",
+            json!({}),
+            "/messages/3/name",
+            json!("read"),
+        ),
+        (
+            "https://api.mistral.ai/v1",
+            json!({}),
+            "/messages/2/content",
+            json!("<thinking>\nTwo files.\n</thinking>\n\nI look."),
+        ),
+        (
+            "https://api.mistral.ai/v1",
+            json!({}),
+            "/reasoning_effort",
+            Value::Null,
+        ),
+        (
+            "http://localhost",
+            json!({"thinkingFormat": "chat-template"}),
+            "/chat_template_kwargs/enable_thinking",
+            json!(true),
+        ),
+        (
+            "http://localhost",
+            json!({"thinkingFormat": "qwen"}),
+            "/enable_thinking",
+            json!(true),
+        ),
+        (
+            "http://localhost",
+            json!({"supportsUsageInStreaming": false}),
+            "/stream_options",
+            Value::Null,
+        ),
+        (
+            "http://localhost",
+            json!({"maxTokensField": "max_completion_tokens"}),
+            "/max_completion_tokens",
+            json!(16384),
+        ),
+        (
+            "http://localhost",
+            json!({"cacheControlFormat": "anthropic"}),
+            "/tools/0/cache_control/type",
+            json!("ephemeral"),
+        ),
+    ] {
+        let mut model = model(Api::OpenAiCompletions, base);
+        model.compat = compat;
+        let body = body(&model, &conversation(model.api, "model-1"));
+        let found = body.pointer(pointer).cloned().unwrap_or(Value::Null);
+        assert_eq!(found, expected, "{base} {pointer}");
+    }
+}
+
+#[test]
+fn what_another_model_signed_does_not_reach_this_one() {
+    for api in Api::ALL {
+        let model = model(api, "http://localhost");
+        let body = body(&model, &conversation(api, "another")).to_string();
+        assert!(!body.contains("Two files."), "{body}");
+        assert!(body.contains("I look."), "{body}");
+    }
+}
+
+#[test]
+fn a_model_without_eyes_is_told_that_there_was_a_picture() {
+    for api in Api::ALL {
+        let model = Model {
+            input: vec![Input::Text],
+            ..model(api, "http://localhost")
+        };
+        let body = body(&model, &conversation(api, "model-1")).to_string();
+        assert!(!body.contains("AAAA"), "{body}");
+        assert!(body.contains("image omitted"), "{body}");
+    }
+}
+
+/// The beginning of a request is the same as long as the conversation only grows.
+#[test]
+fn a_longer_conversation_begins_with_the_same_bytes() {
+    for api in Api::ALL {
+        let model = model(api, "http://localhost");
+        let messages = conversation(api, "model-1");
+        let text = |count: usize| {
+            let request = Request {
+                retention: CacheRetention::None,
+                ..Request::new(&model, &messages[..count])
+            };
+            build(&request).body["messages"].to_string()
+        };
+        let before = text(2);
+        let after = text(messages.len());
+        let shared = before.trim_end_matches(']');
+        assert!(after.starts_with(shared), "{before}\n{after}");
+    }
+}
+
+#[test]
+fn keys_go_where_the_vendor_looks_for_them_and_are_never_shown() {
+    let key = Credential::ApiKey(Secret::new("s3cret"));
+    let header = |api, credential: &Credential| {
+        credential_headers(api, credential)
+            .iter()
+            .map(|(name, value)| format!("{name}: {}", value.expose()))
+            .collect::<Vec<_>>()
+            .join("\n")
+    };
+    assert_eq!(
+        header(Api::OpenAiCompletions, &key),
+        "authorization: Bearer s3cret"
+    );
+    assert_eq!(header(Api::AnthropicMessages, &key), "x-api-key: s3cret");
+    let token = Credential::Bearer(Secret::new("tok"));
+    assert_eq!(
+        header(Api::AnthropicMessages, &token),
+        "authorization: Bearer tok"
+    );
+    assert_eq!(header(Api::AnthropicMessages, &Credential::None), "");
+    assert!(!format!("{key:?}").contains("s3cret"));
+}
