@@ -73,9 +73,9 @@ pub use connection::ServerFacts;
 pub use elicitation::{ElicitationAnswer, ElicitationKind, ElicitationRequest, Elicitor};
 pub use error::{Error, ErrorKind};
 pub use manager::{
-    CallOptions, Enablement, ManagerFolders, ManagerOptions, McpManager, Problem, Registration,
-    ServerEvent, ServerSelection, ServerState, ServerStatus, ToolName, Tracing, TransportKind,
-    TransportSummary, WaitHook, WaitOutcome,
+    CallOptions, Enablement, FindReachedTools, ManagerFolders, ManagerOptions, McpManager, Problem,
+    ReachedTools, Registration, ServerEvent, ServerSelection, ServerState, ServerStatus, ToolName,
+    Tracing, TransportKind, TransportSummary, WaitHook, WaitOutcome,
 };
 pub use oauth::{
     Clock, CredentialStatus, Interaction, OAuth, OAuthAuthorizer, OAuthOptions, OAuthServer,

@@ -37,7 +37,7 @@ use self::server_set::{Outcome, ServerSet};
 use crate::config::ServerEntry;
 use crate::error::Error;
 
-pub use hook::WaitHook;
+pub use hook::{FindReachedTools, ReachedTools, WaitHook};
 pub use options::{CallOptions, ManagerFolders, ManagerOptions, Tracing};
 pub use server_set::Registration;
 pub use status::{

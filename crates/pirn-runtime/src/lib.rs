@@ -43,7 +43,7 @@ pub use pirn_settings::HostEnv;
 pub use runtime::Runtime;
 pub use script_limits::{engine_options, script_limits};
 pub use servers::{
-    LOGIN_COMMAND, ServerOptions, Servers, config_environment, is_missing, sign_in_service,
-    trace_file,
+    LOGIN_COMMAND, ServerOptions, Servers, config_environment, is_missing, servers_of,
+    sign_in_service, trace_file,
 };
 pub use tool_filter::ToolFilter;

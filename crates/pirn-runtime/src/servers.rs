@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use pirn_codemode::ToolNames;
 use pirn_mcp::{
     Clock, ConfigEnvironment, Elicitor, ManagerFolders, ManagerOptions, McpManager, OAuth,
     OAuthOptions, RESOURCE_TOOL_NAMES, ServerEntry, ServerSelection, ServerState, ServerStatus,
@@ -112,6 +113,15 @@ impl Servers {
         if let Some(oauth) = &self.oauth {
             oauth.close().await;
         }
+    }
+}
+
+/// The servers that a script reaches which names these tools.
+pub fn servers_of(tools: &ToolNames) -> ServerSelection<'_> {
+    if tools.reaches_all {
+        ServerSelection::Visible
+    } else {
+        ServerSelection::Names(&tools.names)
     }
 }
 

@@ -10,11 +10,11 @@ mod toolset;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use pirn_codemode::{Abort, OutputFolder, Script, ScriptLimits, ScriptResult};
-use pirn_mcp::{ConfigProblem, ServerSelection};
+use pirn_codemode::{Abort, OutputFolder, Script, ScriptLimits, ScriptResult, tool_names};
+use pirn_mcp::ConfigProblem;
 use pirn_runtime::{
     Client, ClientOptions, Confinement, EffectPolicy, Runtime, RuntimeBuilder, ScriptRun,
-    ToolFilter, engine_options, script_limits,
+    ToolFilter, engine_options, script_limits, servers_of,
 };
 use pirn_sandbox::NetworkMode;
 use pirn_tool::Registry;
@@ -97,7 +97,8 @@ pub(crate) fn run(arguments: ExecArguments, invocation: &Invocation) -> Result<E
         .collect();
     let (client, result) = event_loop.block_on(async {
         if let Some(servers) = runtime.servers() {
-            let named = ServerSelection::Words(&plan.file.source.code);
+            let tools = tool_names(&plan.file.source.code);
+            let named = servers_of(&tools);
             settle_and_tell(servers, &problems, named, &stopped, plan.display).await;
         }
         let client = plan.client(&runtime);

@@ -14,6 +14,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use self::live::{Live, LiveEvent};
+use self::report::list_problem;
 use self::waiter::Waiter;
 use super::attempt::{ConnectAttempt, OpenServer};
 use super::backoff::{Backoff, may_pass};
@@ -287,21 +288,24 @@ impl Actor {
             Err(error) => return self.failed(&error),
         };
         let live = Live::new(Arc::clone(&opened.link), opened.changes);
-        self.warn(live.take_warnings());
+        let mut warnings = live.take_warnings();
         let facts = Arc::new(opened.link.facts());
         self.change_quietly(|snapshot| {
             snapshot.facts = Some(facts);
         });
         let problem = match opened.tools {
             Ok(tools) => {
-                self.publish(Publication::List(tools));
+                warnings.extend(self.publish(Publication::List(tools)));
                 None
             }
             Err(error) => {
-                self.publish(Publication::Facts);
-                Some(self.list_failed(&error))
+                warnings.extend(self.publish(Publication::Facts));
+                let problem = list_problem(&error);
+                warnings.push(problem.message.clone());
+                Some(problem)
             }
         };
+        self.replace_warnings(warnings);
         self.change(|snapshot| {
             snapshot.state = ServerState::Connected;
             snapshot.problem = problem;
@@ -367,11 +371,13 @@ impl Actor {
                 self.set_resting(ServerState::Disconnected, None);
             }
             LiveEvent::Listed(Ok(tools)) => {
-                self.publish(Publication::List(tools));
+                let warnings = self.publish(Publication::List(tools));
+                self.warn(warnings);
                 self.change(|snapshot| snapshot.problem = None);
             }
             LiveEvent::Listed(Err(error)) => {
-                let problem = self.list_failed(&error);
+                let problem = list_problem(&error);
+                self.warn(vec![problem.message.clone()]);
                 self.change(|snapshot| snapshot.problem = Some(problem));
             }
             LiveEvent::Changed(Changed::Tools) => {}
@@ -390,7 +396,7 @@ impl Actor {
         let desired = self.channels.desired.borrow_and_update().clone();
         let previous = std::mem::replace(&mut self.current, desired);
         if self.current.enablement == Enablement::Disabled {
-            self.publish(Publication::Hide);
+            let _nothing_shown = self.publish(Publication::Hide);
             self.close_link().await;
             self.fail_waiters(&Problem::from(&disabled(self.name())));
             self.backoff.forget();
@@ -411,7 +417,8 @@ impl Actor {
             }
         }
         if was_disabled || previous.entry != self.current.entry {
-            self.publish(Publication::Facts);
+            let warnings = self.publish(Publication::Facts);
+            self.warn(warnings);
         }
         self.connect_if_eager();
     }

@@ -105,6 +105,7 @@ impl Handle {
             problem: snapshot.problem,
             stderr_tail: self.standard_error.tail(),
             tools: snapshot.tools.to_vec(),
+            warnings: snapshot.warnings.to_vec(),
             has_resources: facts.is_some_and(|facts| facts.has_resources),
             has_prompts: facts.is_some_and(|facts| facts.has_prompts),
             facts: facts.cloned(),

@@ -1,39 +1,55 @@
 //! Waits for servers before calls that use them run.
 
-use std::sync::Weak;
+use std::sync::{Arc, Weak};
 
 use futures_util::future::BoxFuture;
 use pirn_tool::{BeforeVerdict, Effects, Hook, HookCall};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use super::publisher::is_resource_tool;
-use super::wait::{ServerSelection, WaitOutcome};
+use super::wait::{ServerSelection, WaitOutcome, reaches_all};
 use super::{Inner, McpManager};
 
-/// Tools that search the others.
-const SEARCH_TOOLS: [&str; 2] = ["tool_search", "search_tools"];
+/// The tools that a program may call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ReachedTools {
+    /// Those with these names.
+    Named(Vec<String>),
+    /// Any: it computes names, or searches.
+    All,
+}
 
-/// A hook for the pipeline: before a script runs it waits for the servers that the script names, before a search or a
+/// Finds the tools that a program may call, from the name and the arguments of the tool that runs it.
+pub type FindReachedTools = Arc<dyn Fn(&str, &Value) -> ReachedTools + Send + Sync>;
+
+/// A hook for the pipeline: before a program runs it waits for the servers whose tools the program names, before a search or a
 /// resource tool for all that can be seen, before an MCP tool for its own server. Ends with the call that it belongs to. Does not keep the
 /// servers alive.
 #[derive(Clone)]
 pub struct WaitHook {
     manager: Weak<Inner>,
+    find: FindReachedTools,
 }
 
 impl McpManager {
     /// The hook that waits for servers before calls run.
-    pub fn wait_hook(&self) -> WaitHook {
+    /// `find` tells what the programs of tools with [`Effects::ORCHESTRATION`] may call.
+    pub fn wait_hook(&self, find: FindReachedTools) -> WaitHook {
         WaitHook {
-            manager: std::sync::Arc::downgrade(&self.inner),
+            manager: Arc::downgrade(&self.inner),
+            find,
         }
     }
 
-    async fn wait_before(&self, tool: &str, arguments: &Value) -> WaitOutcome {
+    async fn wait_before(
+        &self,
+        tool: &str,
+        arguments: &Value,
+        find: &FindReachedTools,
+    ) -> WaitOutcome {
         // The pipeline drops this future when the call is cancelled.
         let cancel = CancellationToken::new();
-        if is_resource_tool(tool) || SEARCH_TOOLS.contains(&tool) {
+        if reaches_all(tool) {
             return self.wait_for(ServerSelection::Visible, &cancel).await;
         }
         if let Some(server) = self.inner.publisher.owner_of(tool) {
@@ -50,10 +66,12 @@ impl McpManager {
         if !reaches_tools {
             return WaitOutcome::Settled;
         }
-        let mut source = String::new();
-        collect_texts(arguments, &mut source);
-        self.wait_for(ServerSelection::Words(&source), &cancel)
-            .await
+        match find(tool, arguments) {
+            ReachedTools::Named(names) => {
+                self.wait_for(ServerSelection::Names(&names), &cancel).await
+            }
+            ReachedTools::All => self.wait_for(ServerSelection::Visible, &cancel).await,
+        }
     }
 }
 
@@ -66,7 +84,9 @@ impl Hook for WaitHook {
         Box::pin(async move {
             if let Some(inner) = self.manager.upgrade() {
                 let manager = McpManager { inner };
-                let _waited = manager.wait_before(call.tool_name, arguments).await;
+                let _waited = manager
+                    .wait_before(call.tool_name, arguments, &self.find)
+                    .await;
             }
             Ok(BeforeVerdict::Continue)
         })
@@ -76,20 +96,5 @@ impl Hook for WaitHook {
 impl std::fmt::Debug for WaitHook {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.debug_struct("WaitHook").finish_non_exhaustive()
-    }
-}
-
-/// Every text in the arguments, one after the other: one of them is the source.
-fn collect_texts(value: &Value, texts: &mut String) {
-    match value {
-        Value::String(text) => {
-            texts.push_str(text);
-            texts.push('\n');
-        }
-        Value::Array(items) => items.iter().for_each(|item| collect_texts(item, texts)),
-        Value::Object(members) => members
-            .values()
-            .for_each(|member| collect_texts(member, texts)),
-        Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }

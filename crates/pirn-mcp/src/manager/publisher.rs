@@ -11,8 +11,8 @@ use super::status::ToolName;
 use crate::config::{McpExposure, ServerEntry};
 use crate::connection::ServerFacts;
 use crate::tools::{
-    RESOURCE_TOOL_NAMES, ResourceSource, ServerProfile, SpillFolder, ToolCaller, exposure_of,
-    resource_tools, to_exposure, tool_specs, widest_exposure,
+    ResourceSource, ServerProfile, SpillFolder, ToolCaller, exposure_of, resource_tools,
+    to_exposure, tool_specs, widest_exposure,
 };
 
 /// Makes the way by which the tools of a server are called.
@@ -39,8 +39,6 @@ struct PublishedServer {
     list: Vec<Value>,
     names: BTreeSet<String>,
     resources: McpExposure,
-    /// Told already.
-    warnings: Vec<String>,
 }
 
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
@@ -64,7 +62,7 @@ pub(super) enum Publication {
 #[derive(Default)]
 pub(super) struct PublishReport {
     pub(super) tools: Vec<ToolName>,
-    /// Sentences for people, without the server's name; only those that are new.
+    /// Sentences for people, without the server's name.
     pub(super) warnings: Vec<String>,
 }
 
@@ -176,8 +174,6 @@ impl Publisher {
         } else {
             McpExposure::Hidden
         };
-        let known = std::mem::replace(&mut shown.warnings, warnings.clone());
-        warnings.retain(|warning| !known.contains(warning));
         PublishReport { tools, warnings }
     }
 
@@ -248,12 +244,6 @@ impl PublishedServer {
             list: Vec::new(),
             names: BTreeSet::new(),
             resources: McpExposure::Hidden,
-            warnings: Vec::new(),
         }
     }
-}
-
-/// Whether it is one of the tools that read resources of any server.
-pub(super) fn is_resource_tool(name: &str) -> bool {
-    RESOURCE_TOOL_NAMES.contains(&name)
 }

@@ -208,6 +208,9 @@ pub struct ServerStatus {
     pub stderr_tail: String,
     /// Its tools, in its own order. They stay known while it is not connected.
     pub tools: Vec<ToolName>,
+    /// What was repaired in its messages or left out of them, such as a tool without a name: sentences for people, without the
+    /// server's name.
+    pub warnings: Vec<String>,
     /// Whether it has resources.
     pub has_resources: bool,
     /// Whether it has prompts.
@@ -289,6 +292,7 @@ pub(super) struct Snapshot {
     pub(super) state: ServerState,
     pub(super) problem: Option<Problem>,
     pub(super) tools: Arc<[ToolName]>,
+    pub(super) warnings: Arc<[String]>,
     pub(super) facts: Option<Arc<ServerFacts>>,
     pub(super) retry_at: Option<Instant>,
     /// Whether its tools are known, from this connection or one before.
@@ -313,6 +317,7 @@ impl Snapshot {
             },
             problem: None,
             tools: Arc::default(),
+            warnings: Arc::default(),
             facts: None,
             retry_at: None,
             listing: Listing::Unknown,

@@ -9,18 +9,8 @@ use super::handle::Contact;
 use crate::config::{McpExposure, ServerEntry};
 use crate::tools::{RESOURCE_TOOL_NAMES, exposures_used};
 
-/// Words by which a script reaches tools that it does not name: the functions and tools that search, and the list of all
-/// tools.
-const SEARCH_WORDS: [&str; 6] = [
-    "searchTools",
-    "describeTool",
-    "describeNamespace",
-    "search_tools",
-    "tool_search",
-    "ALL_TOOLS",
-];
-/// The object of all tools. Used in any way but `tools.name` and `tools["name"]` it may reach every tool.
-const TOOLS_WORD: &str = "tools";
+/// Tools that search all others.
+const SEARCH_TOOLS: [&str; 2] = ["tool_search", "search_tools"];
 /// Characters of a namespace that are certain to stand in the name of each of its tools; longer tool names are cut.
 const NAMESPACE_CHARS_MAX: usize = 50;
 
@@ -31,9 +21,9 @@ pub enum ServerSelection<'a> {
     All,
     /// All but those whose tools and resources nobody sees.
     Visible,
-    /// Those that this source text of a script names; every visible one where it searches, reads resources, or reaches tools
-    /// by names that it computes.
-    Words(&'a str),
+    /// The visible ones that have tools of these names, written as a program writes them; every visible one where a name is that
+    /// of a tool that searches or reads resources.
+    Names(&'a [String]),
     /// This one.
     Server(&'a str),
 }
@@ -74,7 +64,9 @@ impl ServerSelection<'_> {
     pub fn includes(&self, server: &str) -> bool {
         match self {
             Self::All | Self::Visible => true,
-            Self::Words(source) => reaches_all(source) || names(source, server),
+            Self::Names(names) => names
+                .iter()
+                .any(|name| reaches_all(name) || is_of(name, server)),
             Self::Server(name) => *name == server,
         }
     }
@@ -82,7 +74,7 @@ impl ServerSelection<'_> {
     fn is_for(&self, entry: &ServerEntry) -> bool {
         let reaches_hidden = match self {
             Self::All | Self::Server(_) => true,
-            Self::Visible | Self::Words(_) => false,
+            Self::Visible | Self::Names(_) => false,
         };
         (reaches_hidden || is_visible(entry)) && self.includes(&entry.name)
     }
@@ -94,11 +86,11 @@ fn is_visible(entry: &ServerEntry) -> bool {
         .any(|exposure| exposure != McpExposure::Hidden)
 }
 
-/// Whether one of the source's words holds the server's namespace, or its name as a whole.
-fn names(source: &str, server: &str) -> bool {
+/// Whether a tool of this name is, or may be, the server's: the name holds its namespace, or its own name as a whole.
+fn is_of(name: &str, server: &str) -> bool {
     let namespace = mcp_namespace(server);
     let namespace = namespace.get(..NAMESPACE_CHARS_MAX).unwrap_or(&namespace);
-    words(source).any(|(word, _)| word.contains(namespace) || holds_whole(word, server))
+    name.contains(namespace) || holds_whole(name, server)
 }
 
 /// Whether `word` holds `name` with neither a letter nor a digit beside it: `git` in `git_status`, not in `digits`.
@@ -115,61 +107,7 @@ fn holds_whole(word: &str, name: &str) -> bool {
     })
 }
 
-fn reaches_all(source: &str) -> bool {
-    words(source).any(|(word, rest)| {
-        SEARCH_WORDS.contains(&word)
-            || RESOURCE_TOOL_NAMES.contains(&word)
-            || (word == TOOLS_WORD && !is_followed_by_name(rest))
-    })
-}
-
-/// Whether what follows `tools` is `.name` or `["name"]`.
-fn is_followed_by_name(rest: &str) -> bool {
-    let rest = rest.trim_start();
-    let rest = rest.strip_prefix('?').unwrap_or(rest);
-    if let Some(member) = rest.strip_prefix('.') {
-        let member = member.trim_start();
-        if member.starts_with(is_word_character) {
-            return true;
-        }
-        return is_literal_index(member);
-    }
-    is_literal_index(rest)
-}
-
-fn is_literal_index(text: &str) -> bool {
-    let Some(index) = text.strip_prefix('[') else {
-        return false;
-    };
-    let index = index.trim_start();
-    let Some(quote) = index
-        .chars()
-        .next()
-        .filter(|quote| matches!(quote, '"' | '\''))
-    else {
-        return false;
-    };
-    let name = index.strip_prefix(quote).unwrap_or(index);
-    name.split_once(quote)
-        .is_some_and(|(_, rest)| rest.trim_start().starts_with(']'))
-}
-
-/// The words of a source text that could be names, each with the text after it. A `-` joins, because names of servers hold
-/// it.
-fn words(source: &str) -> impl Iterator<Item = (&str, &str)> {
-    let mut rest = source;
-    std::iter::from_fn(move || {
-        let start = rest.find(is_word_character)?;
-        let from = rest.get(start..)?;
-        let end = from
-            .find(|character| !is_word_character(character))
-            .unwrap_or(from.len());
-        let (word, after) = from.split_at(end);
-        rest = after;
-        Some((word, after))
-    })
-}
-
-fn is_word_character(character: char) -> bool {
-    character.is_alphanumeric() || matches!(character, '_' | '$' | '-')
+/// Whether a tool of this name reaches the tools or resources of all servers.
+pub(super) fn reaches_all(name: &str) -> bool {
+    SEARCH_TOOLS.contains(&name) || RESOURCE_TOOL_NAMES.contains(&name)
 }

@@ -95,6 +95,9 @@ fn as_text(statuses: &[ServerStatus], invocation: &Invocation) -> String {
         if let Some(sandbox) = sandbox_line(server) {
             table.below(&sandbox);
         }
+        for warning in &server.warnings {
+            table.below(&format!("warning: {warning}"));
+        }
         if is_missing(server) {
             let place = place(&server.origin)
                 .map(|place| format!(" ({place})"))
@@ -147,6 +150,9 @@ fn server_json(server: &ServerStatus) -> Value {
         "state": server.state.as_str(),
         "tools": tools,
     });
+    if !server.warnings.is_empty() {
+        value["warnings"] = json!(server.warnings);
+    }
     if let Some(file) = &server.origin.overridden_in {
         value["override"] = json!(file.to_string_lossy());
     }

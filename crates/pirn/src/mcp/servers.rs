@@ -17,6 +17,9 @@ use pirn_terminal::{cut, on_one_line};
 /// How much is shown of what a server wrote last; the rest is in its log.
 const LAST_WORDS_COLUMNS_MAX: usize = 200;
 
+/// Warnings about one server that commands show besides what they do: the first say enough to look at the rest.
+const WARNINGS_TOLD_MAX: usize = 3;
+
 /// Whether the traffic of servers is written down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TraceWhen {
@@ -68,6 +71,31 @@ pub(crate) async fn settle_and_tell(
     for server in servers.missing(waiting) {
         standard::note(&missing_note(&server));
     }
+    for server in servers.manager().servers() {
+        if waiting.includes(&server.name) {
+            warnings(&server)
+                .iter()
+                .for_each(|note| standard::note(note));
+        }
+    }
+}
+
+/// What was repaired of a server or left out of it, as far as a command that is about something else says it.
+fn warnings(server: &ServerStatus) -> Vec<String> {
+    let mut notes: Vec<String> = server
+        .warnings
+        .iter()
+        .take(WARNINGS_TOLD_MAX)
+        .map(|warning| format!("MCP server \"{}\": {}", server.name, on_one_line(warning)))
+        .collect();
+    if server.warnings.len() > WARNINGS_TOLD_MAX {
+        notes.push(format!(
+            "MCP server \"{}\": {} more, which `pirn mcp list` shows",
+            server.name,
+            server.warnings.len() - WARNINGS_TOLD_MAX
+        ));
+    }
+    notes
 }
 
 /// Why a server is not connected, on one line.

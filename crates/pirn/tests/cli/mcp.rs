@@ -170,6 +170,52 @@ fn servers_are_listed() {
 }
 
 #[test]
+fn tools_that_are_left_out_are_told() {
+    let place = Place::new();
+    let odd = SERVER.replace(
+        "TOOLS = [",
+        r#"TOOLS = [
+    {"name": "twice", "inputSchema": {"type": "object"}}, {"name": "twice", "inputSchema": {"type": "object"}},
+    {"name": "", "inputSchema": {"type": "object"}}, {"description": "no name"}, 7,"#,
+    );
+    let script = place.write("server.py", odd);
+    let entry = json!({"command": "python3", "args": [script]});
+    place.write_user_config(&json!({"mcpServers": {"toy": entry}}));
+    let left_out = [
+        "tool number 3 of the list has no name and was left out",
+        "tool number 4 of the list has no name and was left out",
+        "tool number 5 of the list has no name and was left out",
+        "the tool \"twice\" is listed more than once; the first one is used",
+    ];
+    let list = place.run(&["mcp", "list"]).good();
+    for warning in left_out {
+        assert!(
+            list.contains(&format!("\n  warning: {warning}\n")),
+            "{list}"
+        );
+    }
+    let listed = place.run(&["mcp", "list", "--json"]).json();
+    assert_eq!(listed["servers"][0]["warnings"], json!(left_out));
+    let call = "return (await tools.mcp__toy__echo({text: 'x'})).structuredContent.said";
+    for arguments in [
+        &["mcp", "tools", "toy"][..],
+        &["tools"],
+        &["exec", "--yes", "-e", call],
+    ] {
+        let run = place.run(arguments);
+        assert_eq!(run.code, Some(0), "{run:#?}");
+        for warning in &left_out[..3] {
+            let note = format!("note: MCP server \"toy\": {warning}\n");
+            assert!(run.stderr.contains(&note), "{run:#?}");
+        }
+        let more = "note: MCP server \"toy\": 1 more, which `pirn mcp list` shows\n";
+        assert!(run.stderr.contains(more), "{run:#?}");
+    }
+    // A script that does not name the server does not start it, and hears nothing of it.
+    assert_eq!(place.run(&["exec", "-e", "return 1"]).stderr, "");
+}
+
+#[test]
 fn what_is_wrong_with_servers_is_told() {
     let place = place_with(&json!({
         "gone": {"command": "/no/such/program"},

@@ -1,14 +1,19 @@
 //! What a server's task tells the others: its state, its tools, its warnings.
 
+use std::sync::Arc;
+
 use super::Actor;
 use crate::error::Error;
 use crate::manager::backoff::may_pass;
 use crate::manager::publisher::Publication;
 use crate::manager::status::{Problem, ServerEvent, ServerState, Snapshot};
 
+/// Warnings of one server that are kept for lists. A server that gets more wrong gets the same thing wrong each time.
+const WARNINGS_KEPT_MAX: usize = 100;
+
 impl Actor {
-    /// Registers the server's tools as they are to be seen now.
-    pub(super) fn publish(&self, publication: Publication) {
+    /// Registers the server's tools as they are to be seen now. Returns what is wrong with them.
+    pub(super) fn publish(&self, publication: Publication) -> Vec<String> {
         let facts = self.channels.snapshot.borrow().facts.clone();
         let entry = &self.current.entry;
         let ending = &self.channels.ending;
@@ -23,21 +28,37 @@ impl Actor {
                 server: self.name().to_owned(),
             });
         }
-        self.warn(published.warnings);
+        published.warnings
     }
 
+    /// Keeps warnings about a new connection in place of those about the one before, and tells those that are new.
+    pub(super) fn replace_warnings(&self, messages: Vec<String>) {
+        let before = Arc::clone(&self.channels.snapshot.borrow().warnings);
+        self.change_quietly(|snapshot| snapshot.warnings = Arc::default());
+        self.keep_warnings(messages, &before);
+    }
+
+    /// Keeps warnings beside those before, and tells those that are new.
     pub(super) fn warn(&self, messages: Vec<String>) {
-        for message in messages {
-            let server = self.name().to_owned();
-            self.tell(ServerEvent::Warning { server, message });
-        }
+        let before = Arc::clone(&self.channels.snapshot.borrow().warnings);
+        self.keep_warnings(messages, &before);
     }
 
-    pub(super) fn list_failed(&self, error: &Error) -> Problem {
-        let mut problem = Problem::from(error);
-        problem.message = format!("its tools could not be listed: {}", problem.message);
-        self.warn(vec![problem.message.clone()]);
-        problem
+    fn keep_warnings(&self, messages: Vec<String>, told: &[String]) {
+        if messages.is_empty() {
+            return;
+        }
+        let mut kept = self.channels.snapshot.borrow().warnings.to_vec();
+        for message in messages {
+            if kept.len() < WARNINGS_KEPT_MAX && !kept.contains(&message) {
+                kept.push(message.clone());
+            }
+            if !told.contains(&message) {
+                let server = self.name().to_owned();
+                self.tell(ServerEvent::Warning { server, message });
+            }
+        }
+        self.change_quietly(|snapshot| snapshot.warnings = kept.into());
     }
 
     pub(super) fn set_resting(&self, state: ServerState, problem: Option<Problem>) {
@@ -75,4 +96,11 @@ impl Actor {
         // Nobody has to listen.
         let _unheard = self.context.events.send(event);
     }
+}
+
+/// Why the tools of a server that is connected are not known.
+pub(super) fn list_problem(error: &Error) -> Problem {
+    let mut problem = Problem::from(error);
+    problem.message = format!("its tools could not be listed: {}", problem.message);
+    problem
 }

@@ -4,30 +4,31 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pirn_tool::{CallRequest, Effects, Origin, Pipeline, Tool, ToolResult, ToolSpec};
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::support::{Answer, FakeServer, World, lazy, pause, stdio};
 use crate::config::{McpExposure, ServerEntry, ToolExposures};
 use crate::error::ErrorKind;
-use crate::manager::{ServerSelection, WaitOutcome};
+use crate::manager::{FindReachedTools, ReachedTools, ServerSelection, WaitOutcome};
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// A source text and the servers that it waits for, of `git`, `dev-docs` and one with a name of 60 characters.
-async fn check_words(source: &str, expected: &[&str]) {
+/// Names of tools and the servers that are waited for, of `git`, `dev-docs` and one with a name of 60 characters.
+async fn check_names(names: &[&str], expected: &[&str]) {
     let long = "l".repeat(60);
     let world = World::new();
-    let names = ["dev-docs", "git", &long];
-    for name in names {
-        world.script(name, vec![Answer::Open(FakeServer::with_tools(&[]))]);
+    let servers = ["dev-docs", "git", &long];
+    for server in servers {
+        world.script(server, vec![Answer::Open(FakeServer::with_tools(&[]))]);
     }
-    world.manager.set_configuration(names.map(lazy).to_vec());
+    world.manager.set_configuration(servers.map(lazy).to_vec());
     world.manager.start();
     let cancel = CancellationToken::new();
+    let owned: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
     let waited = world
         .manager
-        .wait_for(ServerSelection::Words(source), &cancel)
+        .wait_for(ServerSelection::Names(&owned), &cancel)
         .await;
     assert_eq!(waited, WaitOutcome::Settled);
     let mut started: Vec<String> = world.attempts().into_iter().map(|one| one.server).collect();
@@ -36,39 +37,29 @@ async fn check_words(source: &str, expected: &[&str]) {
         .iter()
         .map(|name| if *name == "long" { &long } else { *name })
         .collect();
-    assert_eq!(started, expected, "{source}");
+    assert_eq!(started, expected, "{names:?}");
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_script_waits_for_the_servers_it_names() {
+async fn names_of_tools_select_their_servers() {
     let all = ["dev-docs", "git", "long"];
-    let cut = format!("await tools.mcp__{}_0123abcd()", "l".repeat(50));
-    let table: [(&str, &[&str]); 22] = [
-        ("", &[]),
-        ("text('a digit of github')", &[]),
-        ("await tools.read({path: 'a'})", &[]),
-        ("await tools.mcp__git__status()", &["git"]),
-        ("await tools?.mcp__git__status()", &["git"]),
-        ("await tools . mcp__git__status()", &["git"]),
-        ("await tools['mcp__dev_docs__search']()", &["dev-docs"]),
-        ("await tools[ \"mcp__git__a\" ]()", &["git"]),
-        ("const git = 1", &["git"]),
-        ("const git_status = 1", &["git"]),
-        ("text('dev-docs')", &["dev-docs"]),
-        (&cut, &["long"]),
-        ("await searchTools('x')", &all),
-        ("describeNamespace('git')", &all),
-        ("ALL_TOOLS.length", &all),
-        ("tools[name]()", &all),
-        ("tools[`mcp__${server}__x`]()", &all),
-        ("tools['mcp__' + name]()", &all),
-        ("Object.keys(tools)", &all),
-        ("const {a} = tools", &all),
-        ("await tools.read_mcp_resource({})", &all),
-        ("mytools[name]", &[]),
+    let cut = format!("mcp__{}_0123abcd", "l".repeat(50));
+    let table: [(&[&str], &[&str]); 9] = [
+        (&[], &[]),
+        (&["read", "digit", "github"], &[]),
+        (&["mcp__git__status"], &["git"]),
+        (
+            &["mcp__git__status", "mcp__dev_docs__search"],
+            &["dev-docs", "git"],
+        ),
+        (&["git_status"], &["git"]),
+        (&["dev-docs"], &["dev-docs"]),
+        (&[&cut], &["long"]),
+        (&["search_tools"], &all),
+        (&["read_mcp_resource"], &all),
     ];
-    for (source, expected) in table {
-        check_words(source, expected).await;
+    for (names, expected) in table {
+        check_names(names, expected).await;
     }
 }
 
@@ -82,7 +73,8 @@ async fn scripts_do_not_start_servers_that_they_cannot_see() {
         ..lazy("one")
     };
     let cancel = CancellationToken::new();
-    let script = ServerSelection::Words("await searchTools('x')");
+    let names = ["mcp__one__tool".to_owned()];
+    let script = ServerSelection::Names(&names);
     world.manager.set_configuration(vec![entry(Vec::new())]);
     world.manager.wait_for(script, &cancel).await;
     assert_eq!(world.attempts(), []);
@@ -145,13 +137,18 @@ async fn the_hook_waits_before_scripts_searches_and_the_servers_own_tools() {
             ToolResult::text("ran")
         })
     };
+    let find: FindReachedTools = Arc::new(|tool, arguments| {
+        assert_eq!(tool, "exec");
+        let names = arguments["names"].as_array();
+        names.map_or(ReachedTools::All, |names| {
+            let names = names.iter().filter_map(Value::as_str).map(str::to_owned);
+            ReachedTools::Named(names.collect())
+        })
+    });
     for (tool, arguments, expected) in [
-        ("exec", json!({"code": "tools.mcp__two__x()"}), vec!["two"]),
-        (
-            "exec",
-            json!({"steps": [{"code": "tools.mcp__one__x()"}]}),
-            vec!["one"],
-        ),
+        ("exec", json!({"names": ["mcp__two__x"]}), vec!["two"]),
+        ("exec", json!({"names": ["read"]}), vec![]),
+        ("exec", json!({}), vec!["one", "two"]),
         ("read", json!({"path": "mcp__one__x"}), vec![]),
         ("tool_search", json!({"query": "x"}), vec!["one", "two"]),
     ] {
@@ -170,7 +167,7 @@ async fn the_hook_waits_before_scripts_searches_and_the_servers_own_tools() {
             .manager
             .set_configuration(["one", "two"].map(lazy).to_vec());
         let pipeline = Pipeline::builder(world.registry.clone())
-            .hook(Arc::new(world.manager.wait_hook()))
+            .hook(Arc::new(world.manager.wait_hook(Arc::clone(&find))))
             .build();
         let request = CallRequest::new("1", tool, arguments).origin(Origin::User);
         let outcome = pipeline.call(request).await;
