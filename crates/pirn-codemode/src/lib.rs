@@ -91,7 +91,7 @@ pub use service::{
 };
 pub use source::{
     OPTION_INTEGER_MAX, OPTION_TIMEOUT_MS_MAX, SOURCE_GRAMMAR, Source, SourceError, SourceOptions,
-    parse_source,
+    fenced_code, parse_source,
 };
 pub use store::{
     FileStore, STORE_TOTAL_CHARACTERS_MAX, ScriptStore, StoreBackend, StoreBase, StoreCommit,

@@ -7,6 +7,8 @@ use std::borrow::Cow;
 
 use directive::Directive;
 
+pub use wrapping::fenced_code;
+
 /// A Lark grammar for models whose tool input is constrained by one: an optional options line, then anything that is not
 /// blank.
 pub const SOURCE_GRAMMAR: &str = r"start: options_line? program

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use pirn_codemode::fenced_code;
+
 use crate::limits::CODE_BYTES_MAX;
 use crate::request::Language;
 
@@ -17,6 +19,13 @@ pub(crate) fn prepare_source(language: Language, code: &str) -> Result<Cow<'_, s
         return Err(source.len());
     }
     Ok(source)
+}
+
+/// A program without the Markdown code fence around it, where there is one. Empty lines stand for what was cut off above, so that
+/// errors name the lines of the text as it was written.
+pub(crate) fn without_fence(code: &str) -> Option<String> {
+    let (inside, lines_before) = fenced_code(code)?;
+    Some(format!("{}{inside}", "\n".repeat(lines_before)))
 }
 
 fn dedent(code: &str) -> Cow<'_, str> {

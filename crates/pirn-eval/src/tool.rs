@@ -25,6 +25,7 @@ use crate::limits::{CODE_BYTES_MAX, OUTPUT_BYTES_DEFAULT, TIMEOUT_MAX};
 use crate::outcome::{EvalFailureKind, EvalOutcome};
 use crate::output::EvalReport;
 use crate::request::{EvalRequest, Language, Updates};
+use crate::source::without_fence;
 use catalog::{Catalog, PipelineCaller};
 use progress_reporter::ProgressReporter;
 
@@ -36,6 +37,10 @@ pub const EVAL_TOOL_NAME: &str = "eval";
 
 /// How long a program may run when the call says nothing.
 pub const TIMEOUT_DEFAULT: Duration = Duration::from_secs(30);
+
+/// What a reader learns of a program that came as Markdown.
+const FENCE_NOTE: &str =
+    "The program came in a Markdown code fence, which was removed. Send only the code.";
 
 /// The effects of tools that programs can call when the embedder says nothing.
 pub const ADMITTED_DEFAULT: Effects = Effects::READ.union(Effects::PROCESS);
@@ -133,10 +138,13 @@ impl EvalTool {
     ) -> EvalReport {
         let EvalArguments {
             language,
-            code,
+            code: written,
             timeout,
             state,
         } = arguments;
+        let unwrapped = without_fence(&written);
+        let was_fenced = unwrapped.is_some();
+        let code = unwrapped.unwrap_or(written);
         if code.len() > CODE_BYTES_MAX {
             return too_large(language, code.len());
         }
@@ -179,7 +187,10 @@ impl EvalTool {
             updates,
             cancel,
         };
-        let outcome = self.runner.run(request).await;
+        let mut outcome = self.runner.run(request).await;
+        if was_fenced {
+            outcome.notes.push(FENCE_NOTE.to_owned());
+        }
         EvalReport::Ran {
             outcome: Box::new(outcome),
             approval,
@@ -241,6 +252,7 @@ impl ToolHandler for EvalTool {
             catalog::effect_names(self.admitted)
         );
         let confinement = confinement_sentence(self.confinement.as_ref());
+        let code = without_fence(&code).unwrap_or(code);
         let question =
             ProgramQuestion::new(language, &code, self.effects(), confinement, vec![callable]);
         Some(Subject::Program(question.subject))

@@ -68,8 +68,13 @@ fn json_code(text: &str) -> Option<String> {
     }
 }
 
-/// The inside of a text that is one code fence, and the number of lines above it.
-fn fenced_code(text: &str) -> Option<(&str, usize)> {
+/// The inside of a text that is one Markdown code fence, and the number of lines above it. A program of any language.
+///
+/// ```
+/// assert_eq!(pirn_codemode::fenced_code("```py\nx = 1\n```\n"), Some(("x = 1", 1)));
+/// assert_eq!(pirn_codemode::fenced_code("x = '```'"), None);
+/// ```
+pub fn fenced_code(text: &str) -> Option<(&str, usize)> {
     let trimmed = trim(text);
     let inside = trimmed.strip_prefix(FENCE)?.strip_suffix(FENCE)?;
     let (info, code) = inside.split_once('\n')?;

@@ -1,4 +1,4 @@
-use super::prepare_source;
+use super::{prepare_source, without_fence};
 use crate::limits::CODE_BYTES_MAX;
 use crate::request::Language::{JavaScript, Python};
 
@@ -20,6 +20,19 @@ fn common_indentation_goes_and_the_rest_stays() {
     for (code, expected) in cases {
         assert_eq!(prepare_source(Python, code).unwrap(), expected, "{code:?}");
         assert_eq!(prepare_source(JavaScript, code).unwrap(), code);
+    }
+}
+
+#[test]
+fn a_code_fence_goes_and_lines_stay() {
+    for (code, expected) in [
+        ("```python\nx = 1\nx\n```", Some("\nx = 1\nx")),
+        ("\n```\nreturn 1\n```\n", Some("\n\nreturn 1")),
+        ("x = '''\n```\n'''", None),
+        ("```py\na\n```\n```py\nb\n```", None),
+        ("1", None),
+    ] {
+        assert_eq!(without_fence(code).as_deref(), expected, "{code:?}");
     }
 }
 

@@ -187,6 +187,17 @@ async fn calls_take_the_road_of_all_calls() {
 }
 
 #[tokio::test]
+async fn a_code_fence_is_taken_off_and_told() {
+    let bench = Bench::new([]);
+    let runner = Arc::clone(&bench.runner);
+    let (result, _) = bench
+        .call(json!({"language": "python", "code": "```py\n[]\n```"}))
+        .await;
+    assert_eq!(runner.last().code, "\n[]");
+    assert!(result.joined_text().contains(FENCE_NOTE), "{result:?}");
+}
+
+#[tokio::test]
 async fn approvals_inside_are_asked_of_the_same_person() {
     let asked = Arc::new(Mutex::new(Vec::new()));
     let queue = ApprovalQueue::builder().answered_by({
