@@ -121,13 +121,13 @@ pub(crate) const SERVER_KEYS: &[Key] = &[
         "command",
         Servers::Stdio,
         Shape::Text,
-        "One program, without a shell. ${NAME}, ${NAME:-default} and a leading ~ are filled in.",
+        "One program, without a shell. ${NAME}, ${NAME:-default} and a leading ~ are filled in; $${NAME} is a literal ${NAME}.",
     ),
     key(
         "args",
         Servers::Stdio,
         Shape::Texts,
-        "Its arguments. ${NAME}, ${NAME:-default} and a leading ~ are filled in.",
+        "Its arguments. ${NAME}, ${NAME:-default} and a leading ~ are filled in; $${NAME} is a literal ${NAME}.",
     )
     .or("[]"),
     key(
@@ -162,7 +162,7 @@ pub(crate) const SERVER_KEYS: &[Key] = &[
         "url",
         Servers::Http,
         Shape::Text,
-        "An http or https address. ${NAME} and ${NAME:-default} are filled in.",
+        "An http or https address. ${NAME} and ${NAME:-default} are filled in; $${NAME} is a literal ${NAME}.",
     ),
     key(
         "headers",

@@ -277,7 +277,7 @@ impl Resolver<'_> {
         };
         let name = first.name();
         Err(error.with_hint(format!(
-            "Set {name} before starting Pirn, or write a default: ${{{name}:-VALUE}}."
+            "Set {name} before starting Pirn, or write a default: ${{{name}:-VALUE}}. A literal ${{{name}}} is written $${{{name}}}."
         )))
     }
 

@@ -174,12 +174,12 @@ async fn failures_name_server_field_and_place() {
         (
             r#""command": "x", "env": {"T": "a$NONE"}"#,
             "env.T: the variable NONE is not set or empty (F:2) \
-             Set NONE before starting Pirn, or write a default: ${NONE:-VALUE}.",
+             Set NONE before starting Pirn, or write a default: ${NONE:-VALUE}. A literal ${NONE} is written $${NONE}.",
         ),
         (
             r#""command": "x${EMPTY}", "args": ["${NONE}"], "env": {"T": "!fail"}"#,
             "variables are not set or empty: EMPTY (command), NONE (args[0]) (F:2) \
-             Set EMPTY before starting Pirn, or write a default: ${EMPTY:-VALUE}.",
+             Set EMPTY before starting Pirn, or write a default: ${EMPTY:-VALUE}. A literal ${EMPTY} is written $${EMPTY}.",
         ),
         (
             r#""command": "x", "env": {"T": "!fail"}"#,
