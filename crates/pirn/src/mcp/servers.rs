@@ -73,9 +73,9 @@ pub(crate) async fn settle_and_tell(
     }
     for server in servers.manager().servers() {
         if waiting.includes(&server.name) {
-            warnings(&server)
-                .iter()
-                .for_each(|note| standard::note(note));
+            for note in warnings(&server) {
+                standard::note(&note);
+            }
         }
     }
 }
