@@ -21,7 +21,7 @@ const CREDENTIALS: [&str; 2] = ["auth.json", "mcp-auth.json"];
 pub enum Preparation {
     /// At once.
     AtStart,
-    /// When a command needs it, if the run is to go on without: preparing takes longer than most scripts.
+    /// When a command needs it, if nothing is set about it: preparing takes longer than most scripts.
     #[default]
     OnFirstUse,
 }
@@ -31,18 +31,16 @@ pub enum Preparation {
 pub struct Confinement {
     /// What was asked for.
     profile: Profile,
-    /// `None` with [`Profile::Off`], and where there is none to be had.
+    /// `None` with [`Profile::Off`].
     sandbox: Option<Sandbox>,
     proxy: Option<NetworkProxy>,
     /// Whether somebody decides about hosts that no rule names.
     has_asker: bool,
-    /// Why there is none, though there should be.
-    refusal: Option<String>,
 }
 
 impl Confinement {
-    /// Prepares a confinement for work in `folder`. Where the machine can give none, commands run without, unless that is more
-    /// than the default asks for: then it fails.
+    /// Prepares a confinement for work in `folder`. Where it cannot be had, no command is run. Who has set something about it is
+    /// told at once; else it is found out by the first command.
     pub(crate) fn prepare(
         settings: &SandboxSettings,
         folder: &Path,
@@ -51,15 +49,13 @@ impl Confinement {
         asker: Option<Arc<dyn NetworkAsker>>,
     ) -> Result<Self, Error> {
         let profile = settings.profile;
-        let without = |refusal| Self {
-            profile,
-            sandbox: None,
-            proxy: None,
-            has_asker: false,
-            refusal,
-        };
         if profile == Profile::Off {
-            return Ok(without(None));
+            return Ok(Self {
+                profile,
+                sandbox: None,
+                proxy: None,
+                has_asker: false,
+            });
         }
         let has_asker = asker.is_some() && settings.network == NetworkMode::AllowList;
         let policy = policy_spec(settings, folder, env)?.into_policy(asker);
@@ -68,22 +64,18 @@ impl Confinement {
             Network::Off | Network::On => None,
         };
         let sandbox = match preparation {
-            // What the defaults ask for stops no run, so nobody has to know beforehand whether it can be had.
-            Preparation::OnFirstUse if is_default(settings) => Sandbox::on_demand(policy),
-            Preparation::OnFirstUse | Preparation::AtStart => match Sandbox::prepare(policy) {
-                Ok(sandbox) => sandbox,
-                Err(error) if is_default(settings) => {
-                    return Ok(without(Some(error.to_string())));
-                }
-                Err(error) => return Err(unavailable(&error)),
-            },
+            Preparation::OnFirstUse if *settings == SandboxSettings::default() => {
+                Sandbox::on_demand(policy)
+            }
+            Preparation::OnFirstUse | Preparation::AtStart => {
+                Sandbox::prepare(policy).map_err(|error| unavailable(&error))?
+            }
         };
         Ok(Self {
             profile,
             sandbox: Some(sandbox),
             proxy,
             has_asker,
-            refusal: None,
         })
     }
 
@@ -95,13 +87,6 @@ impl Confinement {
     /// The sandbox, where there is one.
     pub fn sandbox(&self) -> Option<&Sandbox> {
         self.sandbox.as_ref()
-    }
-
-    /// Why commands are not confined though they should be. Before the first use it is not known.
-    pub fn refusal(&self) -> Option<&str> {
-        self.refusal
-            .as_deref()
-            .or_else(|| self.sandbox.as_ref()?.refusal())
     }
 
     /// Decides about hosts for programs whose proxy is another process's: by the same rules, answers and questions as for
@@ -118,15 +103,18 @@ impl Confinement {
 
     /// What is weaker than the settings say, for people; `None` where nothing is. It prepares what is not prepared yet.
     pub fn shortcoming(&self) -> Option<String> {
-        shortcoming(self.sandbox.as_ref()?.report())
+        shortcoming(self.sandbox.as_ref()?.report().ok()?)
     }
 
-    /// That commands are not confined though they should be, for people.
+    /// That commands run without confinement because the user says so, for people; to be told before the first of them.
     pub fn warning(&self) -> Option<String> {
-        Some(format!(
-            "commands are not confined here: {}; `pirn doctor` tells more, and the setting sandbox.require forbids to run them",
-            self.refusal()?.trim_end_matches('.')
-        ))
+        match self.profile {
+            Profile::Off => Some(
+                "commands run without confinement, with all your rights: --sandbox off or the setting sandbox.profile says so"
+                    .to_owned(),
+            ),
+            Profile::ReadOnly | Profile::WorkspaceWrite => None,
+        }
     }
 
     /// Hosts that were refused, for people; `None` where none were.
@@ -155,14 +143,6 @@ impl Confinement {
             refused.join(", ")
         ))
     }
-}
-
-/// Whether the settings ask for no more than what holds when nothing is set.
-fn is_default(settings: &SandboxSettings) -> bool {
-    let default = SandboxSettings::default();
-    settings.profile == default.profile
-        && settings.network == default.network
-        && settings.require.is_none()
 }
 
 /// What confinement lacks. Bounds on resources are told by `pirn doctor` alone: without them nothing is open.

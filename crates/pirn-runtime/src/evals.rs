@@ -153,7 +153,7 @@ impl Evals {
                 environment: self.env.environment.clone(),
                 sandbox: sandbox.cloned(),
             }),
-            confinement: sandbox.map(|sandbox| sandbox.report().clone()),
+            confinement: sandbox.and_then(|sandbox| sandbox.report().ok().cloned()),
             ..EvalTool::new(Arc::new(self.kernel.clone()), gates)
         };
         tool.evaluate(pipeline, context, arguments, updates).await

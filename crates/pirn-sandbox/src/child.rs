@@ -78,7 +78,7 @@ impl Child {
 
     /// What confines it; `None` without a sandbox.
     pub fn sandbox_report(&self) -> Option<&SandboxReport> {
-        self.sandbox.as_ref().map(Sandbox::report)
+        self.sandbox.as_ref()?.report().ok()
     }
 
     /// Whether, by the time the program ended, the kernel had killed processes of the child because all together used more

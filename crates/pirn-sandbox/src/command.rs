@@ -17,6 +17,8 @@ use crate::child_supervisor::ChildSupervisor;
 use crate::child_supervisor::{SpawnError, SpawnRequest};
 use crate::error::Error;
 use crate::output::ChildOutput;
+#[cfg(unix)]
+use crate::sandbox::PreparedLevel;
 use crate::sandbox::Sandbox;
 
 /// What a child reads from its standard input.
@@ -160,7 +162,7 @@ impl Command {
         }
         #[cfg(unix)]
         {
-            let is_confined = self.is_confined();
+            let is_confined = self.is_confined()?;
             self.spawn_inner().map_err(|error| match error {
                 SpawnError::Explained(error) => error,
                 SpawnError::System(source) => {
@@ -190,22 +192,26 @@ impl Command {
 
     /// Whether the child sees another file system than we do.
     #[cfg(target_os = "linux")]
-    fn is_confined(&self) -> bool {
-        self.sandbox
-            .as_ref()
-            .is_some_and(|sandbox| sandbox.confined().is_some())
+    fn is_confined(&self) -> Result<bool, Error> {
+        match &self.sandbox {
+            Some(sandbox) => Ok(sandbox.confined()?.is_some()),
+            None => Ok(false),
+        }
     }
 
     /// Whether the child sees another file system than we do.
     #[cfg(all(unix, not(target_os = "linux")))]
-    fn is_confined(&self) -> bool {
-        false
+    fn is_confined(&self) -> Result<bool, Error> {
+        match &self.sandbox {
+            Some(sandbox) => sandbox.confined().map(|_confined| false),
+            None => Ok(false),
+        }
     }
 
     /// The program and its arguments as they are started.
     #[cfg(target_os = "macos")]
-    fn wrapped(&self) -> (OsString, Vec<OsString>) {
-        match self.sandbox.as_ref().and_then(Sandbox::confined) {
+    fn wrapped(&self, confined: Option<&PreparedLevel>) -> (OsString, Vec<OsString>) {
+        match confined {
             Some(confined) => confined.wrap(&self.program, &self.arguments),
             None => (self.program.clone(), self.arguments.clone()),
         }
@@ -213,7 +219,7 @@ impl Command {
 
     /// The program and its arguments as they are started.
     #[cfg(all(unix, not(target_os = "macos")))]
-    fn wrapped(&self) -> (&OsStr, &[OsString]) {
+    fn wrapped(&self, _confined: Option<&PreparedLevel>) -> (&OsStr, &[OsString]) {
         (&self.program, &self.arguments)
     }
 
@@ -269,15 +275,19 @@ impl Command {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, message).into());
         }
         let (reader, writer) = io::pipe()?;
-        let is_confined = self.is_confined();
-        let (program, arguments) = self.wrapped();
+        let sandbox = self.sandbox.clone();
+        let confined = match &sandbox {
+            Some(sandbox) => sandbox.confined().map_err(SpawnError::Explained)?,
+            None => None,
+        };
+        let is_confined = self.is_confined().map_err(SpawnError::Explained)?;
+        let (program, arguments) = self.wrapped(confined);
         let mut command = tokio::process::Command::new(program);
         command
             .args(arguments)
             .env_clear()
             .envs(self.environment.iter().map(|(n, v)| (n, v)));
-        #[cfg(any(target_os = "linux", target_os = "macos"))]
-        if let Some(confined) = self.sandbox.as_ref().and_then(Sandbox::confined) {
+        if let Some(confined) = confined {
             command.envs(confined.environment());
         }
         let directory = self.directory_outside();

@@ -90,23 +90,23 @@ impl Network {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Level {
     /// Landlock, seccomp and limits, without namespaces.
-    Lite,
+    Basic,
     /// Namespaces as well; the whole file system is there, read-only.
-    Full,
+    Standard,
     /// Namespaces and a root of its own that holds only what is readable, without other programs' sockets.
-    Min,
+    Strict,
 }
 
 impl Level {
     /// All of them, weakest first.
-    pub const ALL: [Self; 3] = [Self::Lite, Self::Full, Self::Min];
+    pub const ALL: [Self; 3] = [Self::Basic, Self::Standard, Self::Strict];
 
     /// The name in settings and reports.
     pub fn as_str(self) -> &'static str {
         match self {
-            Self::Lite => "lite",
-            Self::Full => "full",
-            Self::Min => "min",
+            Self::Basic => "basic",
+            Self::Standard => "standard",
+            Self::Strict => "strict",
         }
     }
 

@@ -13,16 +13,20 @@
 
 mod grant;
 
+use std::fs::File;
+use std::io;
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
 use landlock::{
-    ABI, Access as _, AccessFs, BitFlags, CompatLevel, Compatible as _, PathBeneath, PathFd,
-    Ruleset, RulesetAttr as _, RulesetCreated, RulesetCreatedAttr as _, RulesetError, Scope,
+    ABI, Access as _, AccessFs, BitFlags, PathBeneath, Ruleset, RulesetAttr as _, RulesetCreated,
+    RulesetCreatedAttr as _, RulesetError, Scope,
 };
 
 use crate::paths::Paths;
 use crate::report::{Layer, MissingLayer};
+use crate::sys::landlock_version;
 
 /// What the rules are about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,9 +87,11 @@ const WRITABLE_DEVICES: &[&str] = &[
 ];
 
 impl Rules {
-    /// Makes a ruleset. Fails when the kernel refuses what it said it could.
+    /// Makes a ruleset. Fails when the kernel refuses what it said it could, and when something cannot be granted for another
+    /// reason than that it is gone.
     pub(crate) fn make(request: RulesRequest<'_>) -> Result<Self, String> {
-        let support = Support::of_kernel();
+        let support = Support::of_kernel()
+            .map_err(|error| format!("Whether there is Landlock cannot be found out: {error}"))?;
         if !support.has_files() {
             return Ok(Self {
                 ruleset: None,
@@ -99,10 +105,12 @@ impl Rules {
             });
         }
         let mut unreadable_gaps = Vec::new();
-        let ruleset = build(request, &mut unreadable_gaps)
-            .map_err(|error| format!("Landlock rules cannot be made: {error}"))?;
+        let ruleset: Option<OwnedFd> = build(request, &mut unreadable_gaps)?.into();
+        if ruleset.is_none() {
+            return Err("Landlock rules cannot be made, though there is Landlock.".to_owned());
+        }
         Ok(Self {
-            ruleset: ruleset.into(),
+            ruleset,
             files: true,
             scopes: support.newest >= ABI::V6,
             path_sockets: support.newest >= ABI::V9,
@@ -132,18 +140,16 @@ fn handled_writes() -> BitFlags<AccessFs> {
     AccessFs::from_write(NEWEST) & !AccessFs::IoctlDev
 }
 
-fn build(
-    request: RulesRequest<'_>,
-    gaps: &mut Vec<String>,
-) -> Result<RulesetCreated, RulesetError> {
+fn build(request: RulesRequest<'_>, gaps: &mut Vec<String>) -> Result<RulesetCreated, String> {
     let handled = match request.handled {
         HandledAccess::ReadsAndWrites => read() | handled_writes(),
         HandledAccess::Writes => handled_writes(),
     };
     let mut ruleset = Ruleset::default()
-        .handle_access(handled)?
-        .scope(Scope::from_all(NEWEST))?
-        .create()?;
+        .handle_access(handled)
+        .and_then(|ruleset| ruleset.scope(Scope::from_all(NEWEST)))
+        .and_then(Ruleset::create)
+        .map_err(|error| unmade(&error))?;
     let written = match request.handled {
         HandledAccess::ReadsAndWrites => read() | write(),
         HandledAccess::Writes => write(),
@@ -167,7 +173,7 @@ fn build(
     match request.handled {
         HandledAccess::Writes => Ok(ruleset),
         HandledAccess::ReadsAndWrites => {
-            let grants = grant::reads(request.paths, request.shared_temp);
+            let grants = grant::reads(request.paths, request.shared_temp)?;
             gaps.extend(grants.gaps);
             for (place, access) in &grants.places {
                 let access = match access {
@@ -181,16 +187,29 @@ fn build(
     }
 }
 
-/// Adds a rule. A place that is gone by now needs none. Of the rights, the crate keeps those that a file can have.
+fn unmade(error: &RulesetError) -> String {
+    format!("Landlock rules cannot be made: {error}")
+}
+
+/// Adds a rule. A place that is gone by now, or that we may not look at ourselves, needs none. Of the rights, the crate keeps
+/// those that a file can have.
 fn allow(
     ruleset: RulesetCreated,
     place: &Path,
     access: BitFlags<AccessFs>,
-) -> Result<RulesetCreated, RulesetError> {
-    let Ok(opened) = PathFd::new(place) else {
-        return Ok(ruleset);
+) -> Result<RulesetCreated, String> {
+    let (opened, is_folder) = match open_place(place) {
+        Ok(opened) => opened,
+        Err(error) => {
+            return match error.raw_os_error() {
+                Some(libc::ENOENT | libc::ENOTDIR | libc::ELOOP | libc::EACCES | libc::ENXIO) => {
+                    Ok(ruleset)
+                }
+                _ => Err(format!("{} cannot be granted: {error}", place.display())),
+            };
+        }
     };
-    let access = if place.is_dir() {
+    let access = if is_folder {
         access
     } else {
         access & AccessFs::from_file(NEWEST)
@@ -198,7 +217,19 @@ fn allow(
     if access.is_empty() {
         return Ok(ruleset);
     }
-    ruleset.add_rule(PathBeneath::new(opened, access))
+    ruleset
+        .add_rule(PathBeneath::new(opened, access))
+        .map_err(|error| unmade(&error))
+}
+
+/// Opens a place to name it, and says whether it is a folder: the very one that was opened.
+fn open_place(place: &Path) -> io::Result<(File, bool)> {
+    let opened = File::options()
+        .read(true)
+        .custom_flags(libc::O_PATH | libc::O_CLOEXEC)
+        .open(place)?;
+    let is_folder = opened.metadata()?.is_dir();
+    Ok((opened, is_folder))
 }
 
 /// What the kernel's Landlock can do.
@@ -209,12 +240,20 @@ struct Support {
 }
 
 impl Support {
-    fn of_kernel() -> Self {
-        let newest = [ABI::V9, ABI::V6, ABI::V5, ABI::V3, ABI::V2, ABI::V1]
-            .into_iter()
-            .find(|version| knows(*version))
-            .unwrap_or(ABI::Unsupported);
-        Self { newest }
+    fn of_kernel() -> io::Result<Self> {
+        let version = landlock_version()?;
+        let newest = [
+            (9, ABI::V9),
+            (6, ABI::V6),
+            (5, ABI::V5),
+            (3, ABI::V3),
+            (2, ABI::V2),
+            (1, ABI::V1),
+        ]
+        .into_iter()
+        .find(|(number, _)| version >= *number)
+        .map_or(ABI::Unsupported, |(_, newest)| newest);
+        Ok(Self { newest })
     }
 
     fn has_files(self) -> bool {
@@ -251,22 +290,6 @@ impl Support {
             ));
         }
         all
-    }
-}
-
-/// Whether the kernel knows every right of a version. The `landlock` crate tells only by refusing.
-fn knows(version: ABI) -> bool {
-    let ruleset = Ruleset::default()
-        .set_compatibility(CompatLevel::HardRequirement)
-        .handle_access(AccessFs::from_all(version));
-    let scopes = Scope::from_all(version);
-    match ruleset {
-        Ok(ruleset) if scopes.is_empty() => ruleset.create().is_ok(),
-        Ok(ruleset) => ruleset
-            .scope(scopes)
-            .and_then(landlock::Ruleset::create)
-            .is_ok(),
-        Err(_unknown) => false,
     }
 }
 

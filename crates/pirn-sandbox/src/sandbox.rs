@@ -1,7 +1,7 @@
 //! A confinement that is ready for children.
 
 use std::path::Path;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 
 use crate::error::Error;
@@ -24,13 +24,15 @@ mod backend;
 #[cfg(target_os = "linux")]
 mod folders;
 #[cfg(target_os = "linux")]
+mod machine;
+#[cfg(target_os = "linux")]
 mod placeholders;
 #[cfg(target_os = "linux")]
 mod plan;
 #[cfg(target_os = "linux")]
 mod reasons;
 
-use backend::PreparedLevel;
+pub(crate) use backend::PreparedLevel;
 #[cfg(target_os = "linux")]
 pub(crate) use backend::explain_failure;
 
@@ -44,6 +46,8 @@ pub struct Sandbox {
 struct Inner {
     policy: SandboxPolicy,
     prepared: OnceLock<Preparation>,
+    /// Held while it is prepared.
+    preparing: Mutex<()>,
     file_rules: FileRulesCache,
 }
 
@@ -51,10 +55,8 @@ struct Inner {
 #[derive(Debug)]
 struct Preparation {
     report: SandboxReport,
-    /// `None` with [`Profile::Off`], and where nothing can be confined.
+    /// `None` with [`Profile::Off`].
     confined: Option<PreparedLevel>,
-    /// Why nothing is confined, though it should be.
-    refusal: Option<String>,
 }
 
 impl Preparation {
@@ -64,14 +66,10 @@ impl Preparation {
             Profile::Off => (nothing, None),
             Profile::ReadOnly | Profile::WorkspaceWrite => {
                 let (confined, report) = PreparedLevel::prepare(policy, nothing)?;
-                (report, confined)
+                (report, Some(confined))
             }
         };
-        Ok(Self {
-            report,
-            confined,
-            refusal: None,
-        })
+        Ok(Self { report, confined })
     }
 }
 
@@ -86,52 +84,50 @@ fn nothing_in_force(policy: &SandboxPolicy) -> SandboxReport {
 }
 
 impl Sandbox {
-    /// Finds out what the machine can give, creates the private temporary folder and prepares what every child needs. Starts
-    /// one process that sets itself up as a child would and ends: some milliseconds. Fails with
-    /// [`crate::ErrorKind::Confinement`] where the required level cannot be had.
+    /// Finds out what the machine can give, once per process, creates the private temporary folder and prepares what every child
+    /// needs: some milliseconds. Fails with [`crate::ErrorKind::Confinement`] where it cannot be had, whatever the reason: a
+    /// level that the machine does not have, a full disk, a folder that is in the way.
     pub fn prepare(policy: SandboxPolicy) -> Result<Self, Error> {
-        let prepared = Preparation::of(&policy)?;
-        Ok(Self {
-            inner: Arc::new(Inner {
-                policy,
-                prepared: OnceLock::from(prepared),
-                file_rules: FileRulesCache::default(),
-            }),
-        })
+        let sandbox = Self::on_demand(policy);
+        sandbox.prepared()?;
+        Ok(sandbox)
     }
 
     /// A sandbox that is prepared when something of it is needed for the first time: a child, its report, its private folder.
-    /// Who never starts a child does not wait for it. Where it cannot be prepared, children are **not** confined and
-    /// [`Sandbox::refusal`] says why: use [`Sandbox::prepare`] where that is not good enough.
+    /// Who never starts a child does not wait for it. Where it cannot be prepared, no child starts: each gets the error, and the
+    /// next one tries again.
     pub fn on_demand(policy: SandboxPolicy) -> Self {
         Self {
             inner: Arc::new(Inner {
                 policy,
                 prepared: OnceLock::new(),
+                preparing: Mutex::new(()),
                 file_rules: FileRulesCache::default(),
             }),
         }
     }
 
-    fn prepared(&self) -> &Preparation {
-        let policy = &self.inner.policy;
-        self.inner.prepared.get_or_init(|| {
-            Preparation::of(policy).unwrap_or_else(|error| Preparation {
-                report: nothing_in_force(policy),
-                confined: None,
-                refusal: Some(error.to_string()),
-            })
-        })
+    fn prepared(&self) -> Result<&Preparation, Error> {
+        let Inner {
+            policy,
+            prepared,
+            preparing,
+            ..
+        } = &*self.inner;
+        if let Some(prepared) = prepared.get() {
+            return Ok(prepared);
+        }
+        let _turn = preparing.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(prepared) = prepared.get() {
+            return Ok(prepared);
+        }
+        let made = Preparation::of(policy)?;
+        Ok(prepared.get_or_init(|| made))
     }
 
     /// Whether it has been prepared. Nothing ran in it before.
     pub fn is_prepared(&self) -> bool {
         self.inner.prepared.get().is_some()
-    }
-
-    /// Why children are not confined, though they should be. `None` before it has been prepared.
-    pub fn refusal(&self) -> Option<&str> {
-        self.inner.prepared.get()?.refusal.as_deref()
     }
 
     /// What it was prepared for.
@@ -146,6 +142,7 @@ impl Sandbox {
             policy,
             prepared,
             file_rules,
+            ..
         } = &*self.inner;
         let confined = prepared
             .get()
@@ -154,20 +151,18 @@ impl Sandbox {
         file_rules.get(policy, private_temp, Instant::now())
     }
 
-    /// What is in force for its children.
-    pub fn report(&self) -> &SandboxReport {
-        &self.prepared().report
+    /// What is in force for its children. Prepares it, and fails as [`Sandbox::prepare`] does.
+    pub fn report(&self) -> Result<&SandboxReport, Error> {
+        Ok(&self.prepared()?.report)
     }
 
     /// The private temporary folder, by its path outside. Inside it has the same path, and is `/tmp` as well. `None` with
-    /// [`crate::Profile::Off`].
+    /// [`crate::Profile::Off`]. Prepares it, and fails as [`Sandbox::prepare`] does.
     ///
     /// Confined programs can put links there: whoever writes to it from outside creates files anew and follows none.
-    pub fn private_temp(&self) -> Option<&Path> {
-        self.prepared()
-            .confined
-            .as_ref()
-            .map(PreparedLevel::private_temp)
+    pub fn private_temp(&self) -> Result<Option<&Path>, Error> {
+        let confined = self.prepared()?.confined.as_ref();
+        Ok(confined.map(PreparedLevel::private_temp))
     }
 
     /// Says what the confinement refused to a command that failed, for a note to whoever reads its output. `output_tail` is the
@@ -178,7 +173,9 @@ impl Sandbox {
         status: ExitStatus,
         decisions: &[NetworkDecision],
     ) -> Vec<Denial> {
-        let confined = self.prepared().confined.as_ref();
+        // Where it was never prepared nothing ran.
+        let prepared = self.inner.prepared.get();
+        let confined = prepared.and_then(|prepared| prepared.confined.as_ref());
         confined.map_or_else(Vec::new, |confined| {
             confined.explain(&self.inner.policy, output_tail, status, decisions)
         })
@@ -197,9 +194,10 @@ impl Sandbox {
         )
     }
 
-    #[cfg(any(target_os = "linux", target_os = "macos"))]
-    pub(crate) fn confined(&self) -> Option<&PreparedLevel> {
-        self.prepared().confined.as_ref()
+    /// What confines its children; `None` with [`Profile::Off`] alone.
+    #[cfg(unix)]
+    pub(crate) fn confined(&self) -> Result<Option<&PreparedLevel>, Error> {
+        Ok(self.prepared()?.confined.as_ref())
     }
 }
 
@@ -216,7 +214,7 @@ pub fn levels_here(policy: &SandboxPolicy) -> Vec<(Level, Result<SandboxReport, 
                 Profile::Off | Profile::WorkspaceWrite => Profile::WorkspaceWrite,
                 Profile::ReadOnly => Profile::ReadOnly,
             };
-            let report = Sandbox::prepare(policy).map(|sandbox| sandbox.report().clone());
+            let report = Sandbox::on_demand(policy).report().cloned();
             (level, report)
         })
         .collect()

@@ -13,6 +13,8 @@ mod folder;
 #[cfg(not(target_os = "linux"))]
 mod group;
 #[cfg(target_os = "linux")]
+mod landlock;
+#[cfg(target_os = "linux")]
 mod launch;
 #[cfg(target_os = "linux")]
 mod message;
@@ -39,6 +41,8 @@ pub(crate) use arguments::Arguments;
 pub(crate) use folder::Folder;
 #[cfg(not(target_os = "linux"))]
 pub(crate) use group::{GroupSignal, group_exists, signal_group};
+#[cfg(target_os = "linux")]
+pub(crate) use landlock::landlock_version;
 #[cfg(target_os = "linux")]
 pub(crate) use launch::{
     Cgroups, Confinement, Depth, IfMissing, Kind, Launch, Links, Namespaces, Propagation, Purpose,

@@ -7,7 +7,7 @@ use pirn_jsonc::{Member, Node, Tree, parse, read_bounded};
 use pirn_sandbox::HostRule;
 use pirn_tool::closest;
 
-use crate::rows::{Form, GROUPS, Kind, ROWS, Row, is_group, row};
+use crate::rows::{FORMER_WORDS, Form, GROUPS, Kind, ROWS, Row, is_group, row};
 use crate::settings::{FILE_BYTES_MAX, Loaded, Paths, Problem, Severity};
 use crate::source::{Layer, Source};
 use crate::values::{Settings, THE_DEFAULTS};
@@ -24,6 +24,18 @@ pub(crate) struct Document {
 pub(crate) struct Given {
     pub(crate) row: &'static Row,
     pub(crate) node: Node,
+}
+
+impl Given {
+    /// Puts the word of today in the place of a former one, and tells both.
+    fn rename(&mut self) -> Option<(&'static str, &'static str)> {
+        let given = self.node.text()?;
+        let (_, former, word) = FORMER_WORDS
+            .iter()
+            .find(|(key, former, _)| *key == self.row.key && *former == given)?;
+        self.node.value = Tree::Text((*word).to_owned());
+        Some((former, word))
+    }
 }
 
 impl std::fmt::Debug for Given {
@@ -109,10 +121,17 @@ impl Document {
             let row = row(&key).filter(|_| !member.name.contains('.'));
             match (row, &member.node.value) {
                 (Some(_), Tree::Null) => {}
-                (Some(row), _) => self.given.push(Given {
-                    row,
-                    node: member.node.clone(),
-                }),
+                (Some(row), _) => {
+                    let mut given = Given {
+                        row,
+                        node: member.node.clone(),
+                    };
+                    if let Some((former, word)) = given.rename() {
+                        let message = format!("\"{former}\" is called \"{word}\" now");
+                        problems.push(self.problem(Severity::Note, &given, &message));
+                    }
+                    self.given.push(given);
+                }
                 (None, Tree::Null) if is_group(&key) => {}
                 (None, Tree::Object(below)) if is_group(&key) => {
                     self.take_group(&format!("{key}."), below, problems);

@@ -82,6 +82,13 @@ pub(crate) const GROUPS: &[(&str, &str)] = &[
     ("eval", "The tool `eval`, which runs Python and JavaScript"),
 ];
 
+/// Words that had other names before: the setting, the former word, and today's.
+pub(crate) const FORMER_WORDS: &[(&str, &str, &str)] = &[
+    ("sandbox.require", "lite", "basic"),
+    ("sandbox.require", "full", "standard"),
+    ("sandbox.require", "min", "strict"),
+];
+
 /// Values of modes of the network.
 const NETWORKS: &[&str] = &["off", "allow-list", "on"];
 
@@ -138,7 +145,7 @@ pub(crate) const ROWS: &[Row] = &[
     Row {
         key: "sandbox.require",
         kind: Kind::Word(
-            &["lite", "full", "min"],
+            &["basic", "standard", "strict"],
             |settings, word| {
                 settings.sandbox.require = Some(Level::from_name(word)?);
                 Some(())
@@ -150,9 +157,9 @@ pub(crate) const ROWS: &[Row] = &[
                Without it, the strongest there is counts; `pirn doctor` tells which.",
         project: ProjectRule::Strictness(|settings| match settings.sandbox.require {
             None => 0,
-            Some(Level::Lite) => 1,
-            Some(Level::Full) => 2,
-            Some(Level::Min) => 3,
+            Some(Level::Basic) => 1,
+            Some(Level::Standard) => 2,
+            Some(Level::Strict) => 3,
         }),
     },
     Row {

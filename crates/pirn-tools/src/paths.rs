@@ -168,9 +168,11 @@ pub(crate) fn private_place(path: &Path, options: &ToolsOptions) -> Option<Priva
     if is_shared {
         return None;
     }
-    let private = sandbox.private_temp()?;
+    let private = sandbox.private_temp().ok()??;
     // Without a folder of their own they see the shared one, and may not write there.
-    let has_own = sandbox.report().layers.contains(&Layer::MountNamespace);
+    let has_own = sandbox
+        .report()
+        .is_ok_and(|report| report.layers.contains(&Layer::MountNamespace));
     if !has_own || path.starts_with(private) {
         return None;
     }

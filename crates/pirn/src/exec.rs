@@ -85,6 +85,10 @@ pub(crate) fn run(arguments: ExecArguments, invocation: &Invocation) -> Result<E
         (builder.build()?, questions)
     };
     toolset::check(&plan.filter, &runtime)?;
+    // Before the first command, and not after it.
+    if let Some(warning) = runtime.confinement().and_then(Confinement::warning) {
+        standard::note(&warning);
+    }
     let (abort, stopped) = (Abort::new(), CancellationToken::new());
     let interrupts = interrupt::watch(stopped.clone(), {
         let abort = abort.clone();
@@ -233,11 +237,7 @@ impl Plan {
         if let Some(confinement) = confinement
             && result.calls.iter().any(|call| call.name == COMMANDS)
         {
-            let notes = [
-                confinement.warning(),
-                confinement.shortcoming(),
-                confinement.refused_hosts(),
-            ];
+            let notes = [confinement.shortcoming(), confinement.refused_hosts()];
             for note in notes.into_iter().flatten() {
                 standard::note(&note);
             }

@@ -26,35 +26,45 @@ pub(crate) async fn measure(options: &Options, report: &mut Report) -> Result<()
             ..SandboxPolicy::new(folder.path(), std::env::temp_dir())
         })
     };
-    let (min, full, lite) = (
-        sandbox(Level::Min)?,
-        sandbox(Level::Full)?,
-        sandbox(Level::Lite)?,
+    let (strict, standard, basic) = (
+        sandbox(Level::Strict)?,
+        sandbox(Level::Standard)?,
+        sandbox(Level::Basic)?,
     );
-    if min.report().level != Some(Level::Min) {
-        report
-            .note("sandbox.spawn measures a weaker level than `min`: this machine cannot give it");
+    if strict.report()?.level != Some(Level::Strict) {
+        report.note(
+            "sandbox.spawn measures a weaker level than `strict`: this machine cannot give it",
+        );
     }
     let mut plain_times = Vec::new();
-    let mut min_over = Vec::new();
-    let mut full_over = Vec::new();
-    let mut lite_over = Vec::new();
+    let mut strict_over = Vec::new();
+    let mut standard_over = Vec::new();
+    let mut basic_over = Vec::new();
     let mut peer_over = Vec::new();
     // In turns, so that a slow moment of the machine meets all of them.
     for _ in 0..RUNS {
         let plain = spawn(None).await?;
         plain_times.push(plain);
-        min_over.push(spawn(Some(&min)).await? - plain);
-        full_over.push(spawn(Some(&full)).await? - plain);
-        lite_over.push(spawn(Some(&lite)).await? - plain);
+        strict_over.push(spawn(Some(&strict)).await? - plain);
+        standard_over.push(spawn(Some(&standard)).await? - plain);
+        basic_over.push(spawn(Some(&basic)).await? - plain);
         if let Some((bubblewrap, bare)) = bubblewrap() {
             peer_over.push(bubblewrap - bare);
         }
     }
     report.add_plain("sandbox.spawn.plain_ms", "ms", &Samples::new(plain_times));
-    report.add("sandbox.spawn.min_ms", "ms", 2.0, &Samples::new(min_over));
-    report.add_plain("sandbox.spawn.full_ms", "ms", &Samples::new(full_over));
-    report.add_plain("sandbox.spawn.lite_ms", "ms", &Samples::new(lite_over));
+    report.add(
+        "sandbox.spawn.strict_ms",
+        "ms",
+        2.0,
+        &Samples::new(strict_over),
+    );
+    report.add_plain(
+        "sandbox.spawn.standard_ms",
+        "ms",
+        &Samples::new(standard_over),
+    );
+    report.add_plain("sandbox.spawn.basic_ms", "ms", &Samples::new(basic_over));
     if peer_over.is_empty() {
         report.note("sandbox.spawn.bubblewrap_ms is left out: `bwrap` is not installed");
     } else {

@@ -226,7 +226,7 @@ impl Service {
         self.engine = setup.engine;
         self.factory = WorkerFactory::new(setup, self.sender.clone());
         let (sandbox, refusal) = match &self.factory {
-            Ok(factory) => (Some(factory.sandbox().report().clone()), None),
+            Ok(factory) => (factory.sandbox().report().ok().cloned(), None),
             Err(refusal) => (None, Some(refusal.clone())),
         };
         self.report(&Report::Configured { sandbox, refusal })?;

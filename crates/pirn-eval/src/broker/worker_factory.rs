@@ -178,8 +178,7 @@ impl WorkerFactory {
         let has_namespace = self
             .sandbox
             .report()
-            .layers
-            .contains(&Layer::ProcessNamespace);
+            .is_ok_and(|report| report.layers.contains(&Layer::ProcessNamespace));
         match self.language {
             Language::Python if has_namespace => FreshMode::Zygote,
             Language::Python | Language::JavaScript => FreshMode::Once,

@@ -564,7 +564,7 @@ fn confinement_is_told_as_it_is() {
     let report = SandboxReport {
         profile: Profile::WorkspaceWrite,
         network: NetworkMode::Off,
-        level: Some(Level::Min),
+        level: Some(Level::Strict),
         layers: Vec::new(),
         missing: vec![MissingLayer {
             layer: Layer::CgroupMemory,

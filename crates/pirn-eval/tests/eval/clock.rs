@@ -117,7 +117,7 @@ impl Kind {
             options.environment.push((MARK.into(), folder));
             match self {
                 Self::Fresh | Self::Node => {}
-                Self::Lite => options.confinement.level = LevelChoice::AtMost(Level::Lite),
+                Self::Lite => options.confinement.level = LevelChoice::AtMost(Level::Basic),
                 Self::Persistent => options.python_engine = PythonEngine::Persistent,
                 Self::Vm => {
                     options.environment = vec![("PATH".into(), "/srv".into())];

@@ -154,7 +154,7 @@ fn kernel(kind: Kind, folder: &Path) -> Kernel {
     options.state = Arc::new(FileStateStore::open(folder.join(STATE)).unwrap());
     options.environment.push((MARK.into(), folder.into()));
     match kind {
-        Kind::Lite => options.confinement.level = LevelChoice::AtMost(Level::Lite),
+        Kind::Lite => options.confinement.level = LevelChoice::AtMost(Level::Basic),
         Kind::Persistent => options.python_engine = PythonEngine::Persistent,
         Kind::Fresh | Kind::JavaScript => {}
     }

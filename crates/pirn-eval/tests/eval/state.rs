@@ -165,7 +165,7 @@ fn fits() {
         let folder = tempfile::tempdir().unwrap();
         let mut options = options(&store, folder.path());
         options.workers.python = Some(crate::support::SCRIPTED.to_owned());
-        options.confinement.level = pirn_sandbox::LevelChoice::AtMost(pirn_sandbox::Level::Lite);
+        options.confinement.level = pirn_sandbox::LevelChoice::AtMost(pirn_sandbox::Level::Basic);
         let state = format!("{{\"a\":\"{}\"}}", "x".repeat(STATE_BYTES_MAX - 8));
         store.commit("main", Language::Python, &state).unwrap();
         let kernel = Kernel::new(options);

@@ -124,7 +124,7 @@ impl Bench {
     pub(crate) fn scripted_with(change: impl FnOnce(&mut KernelOptions)) -> Self {
         Self::with(|options| {
             options.workers.python = Some(SCRIPTED.to_owned());
-            options.confinement.level = LevelChoice::AtMost(Level::Lite);
+            options.confinement.level = LevelChoice::AtMost(Level::Basic);
             change(options);
         })
     }

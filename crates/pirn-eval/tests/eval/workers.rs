@@ -32,7 +32,7 @@ fn python() {
             let report = outcome.sandbox.unwrap();
             assert_eq!(report.level, Some(level));
             let has_namespace = report.layers.contains(&Layer::ProcessNamespace);
-            assert_eq!(has_namespace, level != Level::Lite);
+            assert_eq!(has_namespace, level != Level::Basic);
             let code = "state['n'] = state.get('n', 0) + 1; print('out'); state['n']";
             for n in 1..4 {
                 let outcome = eval_ok(&bench.kernel, request(code)).await;

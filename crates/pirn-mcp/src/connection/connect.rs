@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use pirn_sandbox::Sandbox;
+use pirn_sandbox::{Sandbox, SandboxReport};
 
 use super::handshake::{explain, refusal_cause, shake_hands};
 use super::negotiate::{Greeting, Refusal, RefusalCause, negotiate};
@@ -49,7 +49,7 @@ async fn greet_process(
     };
     let standard_error = Arc::clone(&options.standard_error);
     let sandbox = sandbox(server, name, &wire).await?;
-    let report = sandbox.as_ref().map(|sandbox| sandbox.report().clone());
+    let (sandbox, report) = sandbox.unzip();
     let transport = StdioTransport::start(server, sandbox, wire.clone(), standard_error, silence)
         .map_err(|error| {
         Refusal::elsewhere(
@@ -87,7 +87,7 @@ async fn sandbox(
     server: &StdioServer,
     name: &str,
     wire: &Wire,
-) -> Result<Option<Sandbox>, Refusal> {
+) -> Result<Option<(Sandbox, SandboxReport)>, Refusal> {
     let Some(wanted) = server.sandbox.clone() else {
         return Ok(None);
     };
@@ -101,27 +101,21 @@ async fn sandbox(
     // It tries out what the machine can do, which takes a moment the first time.
     let prepared = tokio::task::spawn_blocking(move || {
         // Nobody is asked about hosts: a server runs for long, and whoever started it may not be looking.
-        Sandbox::prepare(wanted.into_policy(None))
+        let sandbox = Sandbox::on_demand(wanted.into_policy(None));
+        let report = sandbox.report()?.clone();
+        Ok::<_, pirn_sandbox::Error>((sandbox, report))
     })
     .await;
-    let sandbox = match prepared {
+    let (sandbox, report) = match prepared {
         Ok(Ok(sandbox)) => sandbox,
         Ok(Err(error)) => return Err(Refusal::elsewhere(failed().because(error))),
         Err(error) => return Err(Refusal::elsewhere(failed().because(error))),
     };
-    let report = sandbox.report();
     wire.trace().note(&format!(
         "confined: {}",
-        serde_json::to_string(report).unwrap_or_default()
+        serde_json::to_string(&report).unwrap_or_default()
     ));
-    if report.level.is_none() {
-        let reason = report.missing.first().map(|missing| &missing.reason);
-        wire.warn(format!(
-            "its process is not confined: {}",
-            reason.map_or("this system has no means for it", String::as_str)
-        ));
-    }
-    Ok(Some(sandbox))
+    Ok(Some((sandbox, report)))
 }
 
 async fn connect_url(options: &ConnectOptions, server: &HttpServer) -> Result<Connection, Error> {

@@ -36,11 +36,11 @@ fn what_is_missing_is_told_once() {
         missing: layers.iter().copied().map(missing).collect(),
     };
     let cases = [
-        (report(Some(Level::Min), &[]), None),
-        (report(Some(Level::Min), &[Layer::CgroupMemory]), None),
+        (report(Some(Level::Strict), &[]), None),
+        (report(Some(Level::Strict), &[Layer::CgroupMemory]), None),
         (
             report(
-                Some(Level::Lite),
+                Some(Level::Basic),
                 &[
                     Layer::UserNamespace,
                     Layer::CgroupMemory,
@@ -48,7 +48,7 @@ fn what_is_missing_is_told_once() {
                 ],
             ),
             Some(
-                "commands are confined at the level lite, without user-namespace, private-root: The kernel forbids it; allow it; \
+                "commands are confined at the level basic, without user-namespace, private-root: The kernel forbids it; allow it; \
                  `pirn doctor` tells more",
             ),
         ),

@@ -13,6 +13,7 @@ use tokio::sync::watch;
 
 use super::{ChildState, Request, SpawnError, SpawnRequest, StateReceiver};
 use crate::cgroup;
+use crate::error::Error;
 use crate::sandbox::{Sandbox, explain_failure};
 use crate::status::ExitStatus;
 use crate::sys::{self, Launch, MESSAGE_BYTES, Message, Purpose, SupervisorOrder};
@@ -37,19 +38,28 @@ impl ChildSupervisor {
             directory,
         } = start;
         let reserved = reserve_numbers(descriptors.len())?;
-        let confined = sandbox
-            .as_ref()
-            .and_then(|sandbox| Some((sandbox, sandbox.confined()?)));
+        let confined = match &sandbox {
+            Some(sandbox) => sandbox
+                .confined()
+                .map_err(SpawnError::Explained)?
+                .map(|confined| (sandbox, confined)),
+            None => None,
+        };
         let launch = match confined {
-            Some((sandbox, confined)) => {
-                confined.serve_network()?;
-                confined.launch(
-                    sandbox.policy(),
-                    directory.as_deref(),
-                    descriptors,
-                    Purpose::Run,
-                )?
-            }
+            Some((sandbox, confined)) => confined
+                .serve_network()
+                .map_err(|source| Error::preparing(&source))
+                .and_then(|()| {
+                    confined
+                        .launch(
+                            sandbox.policy(),
+                            directory.as_deref(),
+                            descriptors,
+                            Purpose::Run,
+                        )
+                        .map_err(|source| Error::preparing(&source))
+                })
+                .map_err(SpawnError::Explained)?,
             None => Launch {
                 descriptors,
                 confinement: None,

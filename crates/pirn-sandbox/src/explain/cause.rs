@@ -130,8 +130,8 @@ fn cause_of(
     }
     // Where mounts confine, what they refuse is said to be read-only; where only Landlock does, permission is denied.
     let may_be_writing = match facts.level {
-        Some(Level::Lite) => !is_about_reading(line),
-        Some(Level::Full | Level::Min) => is_read_only,
+        Some(Level::Basic) => !is_about_reading(line),
+        Some(Level::Standard | Level::Strict) => is_read_only,
         None => false,
     };
     if may_be_writing && is_inside(path, facts.protected) {
@@ -153,7 +153,7 @@ fn cause_of(
 
 /// What is not there inside, though it may be outside.
 fn missing(facts: &SandboxFacts<'_>, mention: &Mention, path: &Path) -> Option<Cause> {
-    if !mention.is_absolute || facts.level != Some(Level::Min) {
+    if !mention.is_absolute || facts.level != Some(Level::Strict) {
         return None;
     }
     if SOCKET_PLACES.iter().any(|place| path.starts_with(place)) {
@@ -182,7 +182,7 @@ fn is_writable(facts: &SandboxFacts<'_>, path: &Path) -> bool {
 
 /// Whether something of ours is mounted there or below, so that it cannot be moved or removed.
 fn is_mounted(facts: &SandboxFacts<'_>, path: &Path) -> bool {
-    facts.level.is_some_and(|level| level >= Level::Full)
+    facts.level.is_some_and(|level| level >= Level::Standard)
         && facts
             .protected
             .iter()
@@ -332,7 +332,7 @@ pub(crate) fn explain_socket(
     line: &str,
     before: &[String],
 ) -> Option<Denial> {
-    if complaint != Complaint::NotPermitted || facts.level != Some(Level::Lite) {
+    if complaint != Complaint::NotPermitted || facts.level != Some(Level::Basic) {
         return None;
     }
     // Traces of calls name the socket some lines before the complaint.

@@ -43,7 +43,7 @@ impl Case {
             ],
             unreadable: &["/srv/user/.ssh".into(), "/srv/project/.env".into()],
             readable: self.readable.as_deref(),
-            has_proxy: self.level > Level::Lite,
+            has_proxy: self.level > Level::Basic,
             privileged: self.privileged,
         };
         explain(&facts, output, ExitStatus::Code(1), decisions)
@@ -90,37 +90,37 @@ fn protected_paths() {
     };
     for (level, output, path) in [
         (
-            Level::Min,
+            Level::Strict,
             "bash: line 1: .git/hooks/pre-commit: Read-only file system",
             ".git/hooks/pre-commit",
         ),
         (
-            Level::Full,
+            Level::Standard,
             "tee: /srv/project/.pirn/settings.json: Read-only file system",
             "/srv/project/.pirn/settings.json",
         ),
         (
-            Level::Lite,
+            Level::Basic,
             "bash: line 1: .git/hooks/pre-commit: Permission denied",
             ".git/hooks/pre-commit",
         ),
         (
-            Level::Min,
+            Level::Strict,
             "rm: cannot remove '/srv/project/.git/hooks': Device or resource busy",
             "/srv/project/.git/hooks",
         ),
         (
-            Level::Min,
+            Level::Strict,
             "mv: cannot move '.git' to 'x': Device or resource busy",
             ".git",
         ),
         (
-            Level::Min,
+            Level::Strict,
             "error: could not write config file .git/config: Device or resource busy",
             ".git/config",
         ),
         (
-            Level::Min,
+            Level::Strict,
             "error: could not lock config file .git/config: Read-only file system",
             ".git/config",
         ),
@@ -131,7 +131,7 @@ fn protected_paths() {
             "{output}"
         );
     }
-    let case = Case::new(Level::Min, Network::On);
+    let case = Case::new(Level::Strict, Network::On);
     assert_eq!(
         case.notes("umount: /mnt/disk: Device or resource busy"),
         [""; 0]
@@ -140,13 +140,13 @@ fn protected_paths() {
 
 #[test]
 fn what_is_not_there_inside() {
-    let mut case = Case::new(Level::Min, Network::On);
+    let mut case = Case::new(Level::Strict, Network::On);
     let docker = "Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running?";
     let socket = "reaching /var/run/docker.sock: other programs' sockets are not there [sandbox.profile off]";
     assert_eq!(case.notes(docker), [socket]);
-    case.level = Level::Full;
+    case.level = Level::Standard;
     assert_eq!(case.notes(docker), [""; 0]);
-    case.level = Level::Min;
+    case.level = Level::Strict;
     case.readable = Some(vec!["/usr".into(), "/srv/project".into()]);
     let note =
         "reading /srv/data/x: it is outside the readable folders [sandbox.readRoots /srv/data]";
@@ -167,7 +167,7 @@ fn what_is_not_there_inside() {
 
 #[test]
 fn a_read_only_profile_has_nothing_to_write() {
-    let mut case = Case::new(Level::Min, Network::On);
+    let mut case = Case::new(Level::Strict, Network::On);
     case.policy.profile = Profile::ReadOnly;
     let note = "writing /srv/project/x: the profile is read-only [sandbox.profile workspace-write]";
     assert_eq!(
@@ -222,7 +222,7 @@ fn rights_that_are_taken() {
         ),
     ] {
         for privileged in [false, true] {
-            let mut case = Case::new(Level::Min, Network::On);
+            let mut case = Case::new(Level::Strict, Network::On);
             case.privileged = privileged;
             let note =
                 format!("{right}: confined programs do not have this right [sandbox.profile off]");
@@ -240,11 +240,11 @@ fn rights_that_are_taken() {
 
 #[test]
 fn nothing_is_said_about_what_went_well() {
-    let case = Case::new(Level::Min, Network::Off);
+    let case = Case::new(Level::Strict, Network::Off);
     let output = "touch: cannot touch '/etc/new': Read-only file system";
     let facts = SandboxFacts {
         policy: &case.policy,
-        level: Some(Level::Min),
+        level: Some(Level::Strict),
         writable: &[],
         protected: &[],
         unreadable: &[],

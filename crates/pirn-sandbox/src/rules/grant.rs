@@ -30,7 +30,7 @@ pub(super) struct Grants {
 }
 
 /// What can be read, besides what can be written.
-pub(super) fn reads(paths: &Paths, shared_temp: &Path) -> Grants {
+pub(super) fn reads(paths: &Paths, shared_temp: &Path) -> Result<Grants, String> {
     let mut grants = Grants::default();
     let unreadable: Vec<PathBuf> = paths
         .unreadable
@@ -57,30 +57,30 @@ pub(super) fn reads(paths: &Paths, shared_temp: &Path) -> Grants {
         .chain([shared_temp.to_owned()]);
     hidden.extend(places.filter_map(|place| place.canonicalize().ok()));
     match &paths.read_roots {
-        None => grants.add(Path::new("/"), &hidden),
+        None => grants.add(Path::new("/"), &hidden)?,
         Some(roots) => {
             for root in roots {
-                grants.add(root, &unreadable);
+                grants.add(root, &unreadable)?;
             }
             for folder in KERNEL_FOLDERS {
-                grants.add(Path::new(folder), &unreadable);
+                grants.add(Path::new(folder), &unreadable)?;
             }
         }
     }
     // Places inside hidden ones that are readable all the same.
-    grants.add(&paths.working_folder, &unreadable);
+    grants.add(&paths.working_folder, &unreadable)?;
     if let Ok(resolver) = Path::new("/etc/resolv.conf").canonicalize() {
         grants.places.push((resolver, ReadKind::Everything));
     }
-    grants
+    Ok(grants)
 }
 
 impl Grants {
-    /// Grants a place but for what is hidden in it.
-    fn add(&mut self, place: &Path, hidden: &[PathBuf]) {
+    /// Grants a place but for what is hidden in it. Fails where that takes too many rules.
+    fn add(&mut self, place: &Path, hidden: &[PathBuf]) -> Result<(), String> {
         // Rules are about what a link leads to.
         let Ok(place) = place.canonicalize() else {
-            return;
+            return Ok(());
         };
         let mut open = vec![place];
         while let Some(place) = open.pop() {
@@ -98,12 +98,11 @@ impl Grants {
             let entries = match place.read_dir() {
                 Ok(entries) if self.places.len() < PLACES_MAX => entries,
                 Ok(_too_many) => {
-                    self.gaps.push(format!(
-                        "{} is readable as a whole: granting its parts takes too many rules.",
+                    return Err(format!(
+                        "At the level basic, keeping what lies in {} from being read takes more than {PLACES_MAX} rules; the setting \
+                         sandbox.unreadable, without places in it, makes do with fewer.",
                         place.display()
                     ));
-                    self.places.push((place, ReadKind::Everything));
-                    continue;
                 }
                 // Nor can the child read it.
                 Err(_unreadable) => continue,
@@ -116,5 +115,6 @@ impl Grants {
             }
             self.places.push((place, ReadKind::Names));
         }
+        Ok(())
     }
 }

@@ -144,6 +144,13 @@ impl SandboxFolders {
         self.folder.join("locked-file")
     }
 
+    /// Makes a folder to try a level out in.
+    pub(super) fn make_neutral(&self) -> io::Result<PathBuf> {
+        let folder = self.folder.join("neutral");
+        private_folder(&folder)?;
+        Ok(folder)
+    }
+
     /// A folder without entries.
     pub(super) fn empty(&self) -> PathBuf {
         self.folder.join("empty")

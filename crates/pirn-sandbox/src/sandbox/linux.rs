@@ -20,21 +20,22 @@ use libc::{c_int, sock_filter};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::folders::SandboxFolders;
+use super::machine::{self, ChosenLevel, LevelFacts};
 use super::placeholders::{PlaceholderCheck, Placeholders};
 use super::plan::{MountPlan, Proc, Shape, View, plan};
 use super::reasons::{self, LevelFailure};
-use limits::ProcessNumbers;
+pub(in crate::sandbox) use limits::ProcessNumbers;
 
 use crate::child_supervisor::SpawnError;
 use crate::error::Error;
 use crate::filter::{self, FilterKind, Processes, Sockets};
 use crate::network::NetworkProxy;
 use crate::paths::{PathCache, Paths};
-use crate::policy::{Level, LevelChoice, Network, Readable, SandboxPolicy};
-use crate::report::{Layer, SandboxReport};
+use crate::policy::{Level, Network, Readable, SandboxPolicy};
+use crate::report::SandboxReport;
 use crate::rules::{HandledAccess, Rules, RulesRequest};
 use crate::sys::{
-    self, Arguments, Confinement, Failure, IdentityMap, Launch, LoopbackService, Namespaces,
+    Arguments, Confinement, Failure, IdentityMap, Launch, LoopbackService, Namespaces,
     PrivateNetwork, Purpose, ResourceLimit, Stage, Step, TrialError,
 };
 
@@ -80,87 +81,62 @@ struct PathPlan {
 }
 
 impl PreparedLevel {
-    /// Finds the strongest level that can be had, and completes the report.
+    /// Takes the strongest level of the machine, prepares it for a policy, and completes the report. What goes wrong is an error:
+    /// no weaker level is taken for it.
     pub(super) fn prepare(
         policy: &SandboxPolicy,
         report: SandboxReport,
-    ) -> Result<(Option<Self>, SandboxReport), Error> {
-        let strongest = match policy.level {
-            LevelChoice::Strongest => Level::Min,
-            LevelChoice::AtMost(level) => level,
-        };
-        let mut failures = Vec::new();
-        for level in Level::ALL.into_iter().rev() {
-            if level > strongest {
-                continue;
-            }
-            if policy.require.is_some_and(|required| level < required) {
-                break;
-            }
-            match Self::try_level(policy, level)? {
-                Ok((confined, mut missing)) => {
-                    failures.append(&mut missing);
-                    let report = confined.complete(policy, report, failures)?;
-                    return Ok((Some(confined), report));
-                }
-                Err(failure) => failures.push(failure),
-            }
+    ) -> Result<(Self, SandboxReport), Error> {
+        let ChosenLevel {
+            level,
+            facts,
+            mut failures,
+        } = machine::strongest(policy)?;
+        failures.extend(facts.lacks.iter().cloned());
+        let mut confined = Self::new(level, &facts, policy)?;
+        if let Some(failure) = confined.make_network(policy)? {
+            failures.push(failure);
         }
-        Err(Error::confinement(reasons::refusal(policy, &failures)))
+        confined.choose_filter(policy)?;
+        let report = confined.complete(policy, report, failures)?;
+        Ok((confined, report))
     }
 
-    /// Gives up what a level can do without, one after the other, until a child can be set up.
-    fn try_level(
-        policy: &SandboxPolicy,
+    /// A level to be tried out, with what is hoped for, and a policy for a folder of its own.
+    pub(super) fn neutral(
         level: Level,
-    ) -> Result<Result<(Self, Vec<LevelFailure>), LevelFailure>, Error> {
-        let mut failures = Vec::new();
-        let mut confined = Self::new(policy, level).map_err(|source| {
+        facts: &LevelFacts,
+        temp_dir: &Path,
+    ) -> Result<(Self, SandboxPolicy), Error> {
+        let mut policy = SandboxPolicy::new("/", temp_dir);
+        policy.unreadable.clear();
+        let mut confined = Self::new(level, facts, &policy)?;
+        policy.working_folder = confined
+            .parts
+            .make_neutral()
+            .map_err(|source| Error::preparing(&source))?;
+        confined.choose_filter(&policy)?;
+        Ok((confined, policy))
+    }
+
+    /// Whether rules on files are in force. Without namespaces nothing else confines.
+    pub(super) fn has_file_rules(&self, policy: &SandboxPolicy) -> Result<bool, Error> {
+        let path_plan = self
+            .path_plan(policy)
+            .map_err(|source| Error::preparing(&source))?;
+        Ok(path_plan.rules.files)
+    }
+
+    fn new(level: Level, facts: &LevelFacts, policy: &SandboxPolicy) -> Result<Self, Error> {
+        let parts = SandboxFolders::create(&policy.temp_dir).map_err(|source| {
             Error::confinement(format!(
                 "The folders of a sandbox cannot be created in {}: {source}",
                 policy.temp_dir.display()
             ))
         })?;
-        match confined.make_network(policy) {
-            Ok(()) => {}
-            Err(TrialError::Failed(failure)) => {
-                let level_failure = LevelFailure::new(level, failure, None);
-                failures.push(level_failure.about(Layer::NetworkNamespace));
-            }
-            Err(TrialError::Io(source)) => return Err(Error::preparing(&source)),
-        }
-        loop {
-            confined.choose_filter(policy);
-            let launch = confined
-                .launch(policy, None, Vec::new(), Purpose::Try)
-                .map_err(|source| Error::preparing(&source))?;
-            let steps = launch.mounts();
-            let failure = match sys::try_out(launch) {
-                Ok(()) => return Ok(Ok((confined, failures))),
-                Err(TrialError::Failed(failure)) => failure,
-                Err(TrialError::Io(source)) => return Err(Error::preparing(&source)),
-            };
-            let level_failure = LevelFailure::new(level, failure, steps.as_deref());
-            if level_failure.is_proc() && confined.proc == Proc::Own {
-                confined.proc = Proc::Empty;
-                failures.push(level_failure.about(Layer::PrivateProc));
-            } else if level_failure.is_bound() {
-                confined.process_numbers = ProcessNumbers::Unbounded;
-            } else if confined.network.is_some() && failure.is_about_network() {
-                confined.network = None;
-                failures.push(level_failure.about(Layer::NetworkNamespace));
-            } else {
-                return Ok(Err(level_failure));
-            }
-            confined.forget();
-        }
-    }
-
-    fn new(policy: &SandboxPolicy, level: Level) -> io::Result<Self> {
-        let parts = SandboxFolders::create(&policy.temp_dir)?;
         Ok(Self {
             level,
-            proc: Proc::Own,
+            proc: facts.proc,
             network: None,
             proxy: match &policy.network {
                 Network::Off | Network::On => None,
@@ -170,7 +146,7 @@ impl PreparedLevel {
             gone: CancellationToken::new().drop_guard(),
             filter: Err("It was not compiled yet."),
             limits: limits::of_process(policy, level),
-            process_numbers: ProcessNumbers::here(),
+            process_numbers: facts.process_numbers,
             path_plan: Mutex::new(None),
             placeholders: Placeholders::new(parts.folder()),
             parts,
@@ -178,19 +154,30 @@ impl PreparedLevel {
         })
     }
 
-    /// The network that all children share, so that what one of them serves is there for the next one.
-    fn make_network(&mut self, policy: &SandboxPolicy) -> Result<(), TrialError> {
+    /// The network that all children share, so that what one of them serves is there for the next one. Gives why there is none,
+    /// on a machine that has no such networks: then the filter keeps the network off.
+    fn make_network(&mut self, policy: &SandboxPolicy) -> Result<Option<LevelFailure>, Error> {
         let offer = match (&policy.network, self.level) {
-            (Network::On, _) | (Network::Off | Network::AllowList(_), Level::Lite) => return Ok(()),
-            (Network::Off, Level::Full | Level::Min) => LoopbackService::Nothing,
-            (Network::AllowList(_), Level::Full | Level::Min) => {
+            (Network::On, _) | (Network::Off | Network::AllowList(_), Level::Basic) => {
+                return Ok(None);
+            }
+            (Network::Off, Level::Standard | Level::Strict) => LoopbackService::Nothing,
+            (Network::AllowList(_), Level::Standard | Level::Strict) => {
                 LoopbackService::Listener(PROXY_PORT)
             }
         };
-        let (network, listener) = PrivateNetwork::make(offer)?;
+        if let Err(failure) = machine::network(self.level)? {
+            return Ok(Some(failure));
+        }
+        let (network, listener) = PrivateNetwork::make(offer).map_err(|error| match error {
+            TrialError::Failed(failure) => {
+                LevelFailure::new(self.level, failure, None).into_error()
+            }
+            TrialError::Io(source) => Error::preparing(&source),
+        })?;
         self.network = Some(Arc::new(network));
         self.listener = Mutex::new(listener);
-        Ok(())
+        Ok(None)
     }
 
     /// Lets the proxy serve the children, from the first of them on. Must be called inside a tokio runtime.
@@ -206,25 +193,23 @@ impl PreparedLevel {
         }
     }
 
-    /// The filter for what the level turned out to be.
-    fn choose_filter(&mut self, policy: &SandboxPolicy) {
+    /// The filter for what the level turned out to be. Fails where there is none and nothing else stands in its place.
+    fn choose_filter(&mut self, policy: &SandboxPolicy) -> Result<(), Error> {
         let sockets = match (&policy.network, &self.network) {
             (Network::On, _) | (_, Some(_)) => Sockets::Internet,
             (Network::Off | Network::AllowList(_), None) => Sockets::UnixOnly,
         };
         let processes = match self.level {
-            Level::Lite => Processes::Shared,
-            Level::Full | Level::Min => Processes::Private,
+            Level::Basic => Processes::Shared,
+            Level::Standard | Level::Strict => Processes::Private,
         };
         self.filter = filter::program(FilterKind { sockets, processes });
-    }
-
-    /// After a change of what the level can do.
-    fn forget(&mut self) {
-        *self
-            .path_plan
-            .get_mut()
-            .unwrap_or_else(PoisonError::into_inner) = None;
+        match (self.filter, sockets, processes) {
+            (Err(reason), Sockets::UnixOnly, _) | (Err(reason), _, Processes::Shared) => {
+                Err(Error::confinement(reason.to_owned()))
+            }
+            (Ok(_) | Err(_), _, _) => Ok(()),
+        }
     }
 
     pub(super) fn private_temp(&self) -> &Path {
@@ -380,33 +365,10 @@ impl PreparedLevel {
     /// What is visible; `None` without a mount namespace.
     fn view(&self, policy: &SandboxPolicy) -> Option<View> {
         match (self.level, &policy.readable) {
-            (Level::Lite, _) => None,
-            (Level::Full, Readable::Everything) => Some(View::Whole),
-            (Level::Min, Readable::Everything) => Some(View::Covered),
-            (Level::Full | Level::Min, Readable::Only(_)) => Some(View::Chosen),
-        }
-    }
-}
-
-impl Failure {
-    /// Whether it may go away without a network of its own.
-    fn is_about_network(self) -> bool {
-        match self.stage {
-            Stage::Network => true,
-            Stage::Namespaces
-            | Stage::Loopback
-            | Stage::Listener
-            | Stage::UserMapping
-            | Stage::Mounts
-            | Stage::Fork
-            | Stage::Cgroup
-            | Stage::Limits
-            | Stage::Descriptors
-            | Stage::Capabilities
-            | Stage::Directory
-            | Stage::NoNewPrivileges
-            | Stage::Landlock
-            | Stage::Seccomp => false,
+            (Level::Basic, _) => None,
+            (Level::Standard, Readable::Everything) => Some(View::Whole),
+            (Level::Strict, Readable::Everything) => Some(View::Covered),
+            (Level::Standard | Level::Strict, Readable::Only(_)) => Some(View::Chosen),
         }
     }
 }

@@ -27,10 +27,10 @@ impl PreparedLevel {
     pub(super) fn prepare(
         policy: &SandboxPolicy,
         mut report: SandboxReport,
-    ) -> Result<(Option<Self>, SandboxReport), Error> {
-        if let Some(level) = policy.require.filter(|level| *level > Level::Lite) {
+    ) -> Result<(Self, SandboxReport), Error> {
+        if let Some(level) = policy.require.filter(|level| *level > Level::Basic) {
             return Err(Error::confinement(format!(
-                "macOS cannot confine programs at the level `{}`, only at `lite`.",
+                "macOS cannot confine programs at the level `{}`, only at `basic`.",
                 level.as_str()
             )));
         }
@@ -45,7 +45,7 @@ impl PreparedLevel {
             Network::Off | Network::AllowList(_) => NetworkAccess::Nothing,
             Network::On => NetworkAccess::Everything,
         };
-        report.level = Some(Level::Lite);
+        report.level = Some(Level::Basic);
         report.layers = vec![
             Layer::ProtectedPaths,
             Layer::UnreadablePaths,
@@ -58,7 +58,7 @@ impl PreparedLevel {
             profile,
             temp,
         };
-        Ok((Some(confined), report))
+        Ok((confined, report))
     }
 
     pub(super) fn private_temp(&self) -> &Path {
@@ -95,7 +95,7 @@ impl PreparedLevel {
             .collect();
         let facts = SandboxFacts {
             policy,
-            level: Some(Level::Lite),
+            level: Some(Level::Basic),
             writable: &writable,
             protected: &self.paths.protected,
             unreadable: &unreadable,

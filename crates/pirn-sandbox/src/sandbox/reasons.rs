@@ -3,12 +3,13 @@
 use std::ffi::CStr;
 use std::path::Path;
 
+use crate::error::Error;
 use crate::policy::{Level, Network, Profile, SandboxPolicy};
 use crate::report::{Layer, MissingLayer};
 use crate::sys::{Failure, Stage, Step};
 
 /// Something that did not work when a level was tried out.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct LevelFailure {
     level: Level,
     /// What is done without; `None`: the whole level.
@@ -44,6 +45,29 @@ impl LevelFailure {
         self.is_bound
     }
 
+    /// Whether it says something about the machine: the kernel refuses it to everybody. What a shortage may have caused does not.
+    pub(super) fn is_of_machine(&self) -> bool {
+        match self.failure.errno {
+            libc::EPERM
+            | libc::EACCES
+            | libc::ENOSYS
+            | libc::EINVAL
+            | libc::ENODEV
+            | libc::EOPNOTSUPP => true,
+            libc::ENOSPC | libc::EUSERS => {
+                self.failure.stage == Stage::Namespaces && has_no_namespaces()
+            }
+            // Setting a bound where the kernel has none.
+            libc::ENOENT | libc::EROFS => self.is_bound || self.is_proc,
+            _ => false,
+        }
+    }
+
+    /// For when it is no matter of the machine: nothing starts.
+    pub(super) fn into_error(self) -> Error {
+        Error::confinement(format!("A sandbox cannot be prepared. {}", self.reason()))
+    }
+
     /// The level does without this layer.
     pub(super) fn about(mut self, layer: Layer) -> Self {
         self.layer = Some(layer);
@@ -55,7 +79,7 @@ impl LevelFailure {
         let layers: &[Layer] = match (self.layer, self.level, level) {
             (Some(Layer::PrivateProc), _, _) => &[Layer::PrivateProc],
             (Some(_), _, _) => &[Layer::NetworkNamespace],
-            (None, Level::Min, _) => &[Layer::PrivateRoot],
+            (None, Level::Strict, _) => &[Layer::PrivateRoot],
             (None, _, _) => &[
                 Layer::UserNamespace,
                 Layer::MountNamespace,
@@ -85,6 +109,16 @@ impl LevelFailure {
         }
         Cause::of(self.failure).remedy().map(str::to_owned)
     }
+}
+
+/// Whether namespaces of some kind are set to none. Otherwise they are used up, which passes.
+fn has_no_namespaces() -> bool {
+    ["user", "mnt", "pid", "ipc", "uts", "net"]
+        .into_iter()
+        .any(|kind| {
+            let path = format!("/proc/sys/user/max_{kind}_namespaces");
+            std::fs::read_to_string(path).is_ok_and(|number| number.trim() == "0")
+        })
 }
 
 /// Why nothing can start.
@@ -118,8 +152,9 @@ pub(super) struct Gaps<'ready> {
 /// What of a policy is not kept at a level.
 pub(super) fn gaps(level: Level, policy: &SandboxPolicy, gaps: &Gaps<'_>) -> Vec<MissingLayer> {
     let mut missing = Vec::new();
-    let stronger = || Some("Use a machine that offers the level `full` or `min`.".to_owned());
-    if level == Level::Lite && policy.profile == Profile::WorkspaceWrite {
+    let stronger =
+        || Some("Use a machine that offers the level `standard` or `strict`.".to_owned());
+    if level == Level::Basic && policy.profile == Profile::WorkspaceWrite {
         missing.push(MissingLayer {
             layer: Layer::ProtectedPaths,
             reason: "Without a mount namespace, git hooks and settings in writable folders can be written.".to_owned(),
@@ -143,7 +178,7 @@ pub(super) fn gaps(level: Level, policy: &SandboxPolicy, gaps: &Gaps<'_>) -> Vec
         missing.push(MissingLayer {
             layer: Layer::PrivateRoot,
             reason: "Sockets of other programs in the file system can be connected to.".to_owned(),
-            remedy: Some("Use a machine that offers the level `min`.".to_owned()),
+            remedy: Some("Use a machine that offers the level `strict`.".to_owned()),
         });
     }
     let is_listed = match policy.network {
@@ -161,7 +196,7 @@ pub(super) fn gaps(level: Level, policy: &SandboxPolicy, gaps: &Gaps<'_>) -> Vec
 }
 
 /// What the lowest level leaves open, whatever the policy.
-const OPEN_AT_LITE: [(Layer, &str); 3] = [
+const OPEN_AT_BASIC: [(Layer, &str); 3] = [
     (
         Layer::MountNamespace,
         "Modes and times of the user's files outside writable folders can be changed.",
@@ -178,15 +213,17 @@ const OPEN_AT_LITE: [(Layer, &str); 3] = [
 
 /// Says what a level leaves open, where nothing else has said yet why the layer is missing.
 pub(super) fn open_ends(level: Level, missing: &mut Vec<MissingLayer>) {
-    if level > Level::Lite {
+    if level > Level::Basic {
         return;
     }
-    for (layer, reason) in OPEN_AT_LITE {
+    for (layer, reason) in OPEN_AT_BASIC {
         if missing.iter().all(|missing| missing.layer != layer) {
             missing.push(MissingLayer {
                 layer,
                 reason: reason.to_owned(),
-                remedy: Some("Use a machine that offers the level `full` or `min`.".to_owned()),
+                remedy: Some(
+                    "Use a machine that offers the level `standard` or `strict`.".to_owned(),
+                ),
             });
         }
     }

@@ -7,7 +7,7 @@ use crate::error::Error;
 use crate::explain::Denial;
 use crate::network::NetworkDecision;
 use crate::policy::SandboxPolicy;
-use crate::report::{Layer, MissingLayer, SandboxReport};
+use crate::report::SandboxReport;
 use crate::status::ExitStatus;
 
 /// Cannot be made on these systems.
@@ -15,23 +15,14 @@ use crate::status::ExitStatus;
 pub(crate) struct PreparedLevel(Infallible);
 
 impl PreparedLevel {
-    /// Refuses where a level is required; else the report says that nothing is in force.
+    /// Refuses.
     pub(super) fn prepare(
-        policy: &SandboxPolicy,
-        mut report: SandboxReport,
-    ) -> Result<(Option<Self>, SandboxReport), Error> {
-        let reason = "Programs cannot be confined on this system yet.";
-        if policy.require.is_some() {
-            return Err(Error::confinement(format!(
-                "{reason} Without a required level they run unconfined."
-            )));
-        }
-        report.missing.push(MissingLayer {
-            layer: Layer::JobObject,
-            reason: reason.to_owned(),
-            remedy: None,
-        });
-        Ok((None, report))
+        _policy: &SandboxPolicy,
+        _report: SandboxReport,
+    ) -> Result<(Self, SandboxReport), Error> {
+        let reason = "Programs cannot be confined on this system yet, so none are started. To run them without confinement, set \
+                      sandbox.profile to \"off\" or give --sandbox off.";
+        Err(Error::confinement(reason.to_owned()))
     }
 
     pub(super) fn explain(
@@ -41,6 +32,12 @@ impl PreparedLevel {
         _status: ExitStatus,
         _decisions: &[NetworkDecision],
     ) -> Vec<Denial> {
+        match self.0 {}
+    }
+
+    /// Variables that children get besides their own.
+    #[cfg(unix)]
+    pub(crate) fn environment(&self) -> Vec<(std::ffi::OsString, std::ffi::OsString)> {
         match self.0 {}
     }
 

@@ -32,9 +32,9 @@ pub(crate) enum Control {
 /// What comes of an attempt, by level.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Expect {
-    pub(crate) lite: Outcome,
-    pub(crate) full: Outcome,
-    pub(crate) min: Outcome,
+    pub(crate) basic: Outcome,
+    pub(crate) standard: Outcome,
+    pub(crate) strict: Outcome,
 }
 
 /// What comes of an attempt at one level.
@@ -66,9 +66,9 @@ pub(crate) const PLAIN: Attempt = Attempt {
 /// The same at every level.
 pub(crate) const fn always(outcome: Outcome) -> Expect {
     Expect {
-        lite: outcome,
-        full: outcome,
-        min: outcome,
+        basic: outcome,
+        standard: outcome,
+        strict: outcome,
     }
 }
 
@@ -80,9 +80,9 @@ pub(crate) const fn denied(errors: &'static [&'static str]) -> Expect {
 /// What the lowest level cannot stop; the others refuse it.
 pub(crate) const fn through_lite(layer: Layer, errors: &'static [&'static str]) -> Expect {
     Expect {
-        lite: Outcome::Through(layer),
-        full: Outcome::Denied(errors),
-        min: Outcome::Denied(errors),
+        basic: Outcome::Through(layer),
+        standard: Outcome::Denied(errors),
+        strict: Outcome::Denied(errors),
     }
 }
 

@@ -40,7 +40,7 @@ pub(crate) fn attempt(attempt: &Attempt, level: Level, root: &Path) -> Result<()
 
 /// Makes an attempt without confinement.
 pub(crate) fn control(attempt: &Attempt, root: &Path) -> Result<(), String> {
-    let mut stage = Stage::set(root, Level::Lite)?;
+    let mut stage = Stage::set(root, Level::Basic)?;
     (attempt.prepare)(&mut stage)?;
     stage.policy.profile = Profile::Off;
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -90,7 +90,7 @@ async fn make(attempt: &Attempt, stage: &Stage) -> Result<Record, String> {
             .map(str::to_owned)
             .collect(),
         status,
-        report: sandbox.report().clone(),
+        report: sandbox.report().map_err(text)?.clone(),
     })
 }
 
@@ -108,9 +108,9 @@ fn judge(
         format!("the level is {}", found.as_str())
     })?;
     let outcome = match found {
-        Level::Lite => attempt.expect.lite,
-        Level::Full => attempt.expect.full,
-        Level::Min => attempt.expect.min,
+        Level::Basic => attempt.expect.basic,
+        Level::Standard => attempt.expect.standard,
+        Level::Strict => attempt.expect.strict,
     };
     expect(!lines.is_empty(), || "it printed nothing".to_owned())?;
     let refused = |errors: &[&str]| {

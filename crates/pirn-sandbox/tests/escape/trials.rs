@@ -209,9 +209,9 @@ fn table(rows: &[Attempt]) -> ExitCode {
     for row in rows {
         let mut open = Vec::new();
         for (level, outcome) in [
-            (Level::Lite, row.expect.lite),
-            (Level::Full, row.expect.full),
-            (Level::Min, row.expect.min),
+            (Level::Basic, row.expect.basic),
+            (Level::Standard, row.expect.standard),
+            (Level::Strict, row.expect.strict),
         ] {
             match outcome {
                 Outcome::Denied(_) | Outcome::Contained => {}

@@ -66,7 +66,7 @@ impl Place {
 
     /// Asserts that a script ends well and prints this.
     pub(crate) async fn check(&self, sandbox: &Sandbox, script: &str, wanted: &str) {
-        let level = sandbox.report().level;
+        let level = sandbox.report().unwrap().level;
         let (status, text) = self.run(sandbox, script).await;
         assert_eq!(
             (status, text.as_str()),
@@ -108,11 +108,11 @@ pub(crate) fn levels() -> &'static [Level] {
     static LEVELS: OnceLock<Vec<Level>> = OnceLock::new();
     LEVELS.get_or_init(|| {
         let place = Place::new();
-        let levels: Vec<Level> = levels_here(&place.policy(Level::Min))
+        let levels: Vec<Level> = levels_here(&place.policy(Level::Strict))
             .into_iter()
             .filter_map(|(level, report)| report.ok().map(|_report| level))
             .collect();
-        assert!(levels.contains(&Level::Lite), "every Linux machine has it");
+        assert!(levels.contains(&Level::Basic), "every Linux machine has it");
         levels
     })
 }
@@ -122,7 +122,7 @@ pub(crate) fn levels_with_namespaces() -> impl Iterator<Item = Level> {
     levels()
         .iter()
         .copied()
-        .filter(|level| *level > Level::Lite)
+        .filter(|level| *level > Level::Basic)
 }
 
 /// The variable that marks a test which runs as an ordinary user.

@@ -11,71 +11,71 @@ use crate::support::run;
 struct Case {
     script: &'static str,
     mounted: &'static [&'static str],
-    lite: &'static [&'static str],
+    basic: &'static [&'static str],
 }
 
 const FILES: &[Case] = &[
     Case {
         script: "touch /etc/pirn-new",
         mounted: &["/etc/pirn-new sandbox.writeRoots /etc"],
-        lite: &["/etc/pirn-new sandbox.writeRoots /etc"],
+        basic: &["/etc/pirn-new sandbox.writeRoots /etc"],
     },
     Case {
         script: "mkdir /usr/local/pirn-new",
         mounted: &["/usr/local/pirn-new sandbox.writeRoots /usr/local"],
-        lite: &["/usr/local/pirn-new sandbox.writeRoots /usr/local"],
+        basic: &["/usr/local/pirn-new sandbox.writeRoots /usr/local"],
     },
     Case {
         script: "/usr/bin/python3 -c 'open(\"/etc/pirn-new\", \"w\")'",
         mounted: &["/etc/pirn-new sandbox.writeRoots /etc"],
-        lite: &["/etc/pirn-new sandbox.writeRoots /etc"],
+        basic: &["/etc/pirn-new sandbox.writeRoots /etc"],
     },
     Case {
         script: "echo x > \"$HOME/.cache-file\"",
         mounted: &["HOME/.cache-file sandbox.writeRoots ~/.cache-file"],
-        lite: &["HOME/.cache-file sandbox.writeRoots ~/.cache-file"],
+        basic: &["HOME/.cache-file sandbox.writeRoots ~/.cache-file"],
     },
     Case {
         script: "cat \"$HOME/.ssh/key\"",
         mounted: &["HOME/.ssh/key sandbox.unreadable ~/.ssh"],
-        lite: &["HOME/.ssh/key sandbox.unreadable ~/.ssh"],
+        basic: &["HOME/.ssh/key sandbox.unreadable ~/.ssh"],
     },
     Case {
         script: "cat .env",
         mounted: &[".env sandbox.unreadable WORK/.env"],
         // Here and below: the lowest level cannot keep it, so nothing fails.
-        lite: &[],
+        basic: &[],
     },
     Case {
         script: "echo x > .git/hooks/pre-commit && exit 1",
         mounted: &[".git/hooks/pre-commit sandbox.profile off"],
-        lite: &[],
+        basic: &[],
     },
     Case {
         script: "mv .git gone && exit 1",
         mounted: &[".git sandbox.profile off"],
-        lite: &[],
+        basic: &[],
     },
     Case {
         script: "cd /etc && touch pirn-new",
         mounted: &["pirn-new sandbox.writeRoots"],
-        lite: &[],
+        basic: &[],
     },
     // Nothing that the confinement did.
     Case {
         script: "cat missing; cat /missing; ls /missing; ./file",
         mounted: &[],
-        lite: &[],
+        basic: &[],
     },
     Case {
         script: "touch x && chmod 000 x && cat x",
         mounted: &[],
-        lite: &[],
+        basic: &[],
     },
     Case {
         script: "echo \"touch: cannot touch '/etc/x': Read-only file system\"",
         mounted: &[],
-        lite: &[],
+        basic: &[],
     },
 ];
 
@@ -95,8 +95,8 @@ async fn refused_files_are_named_with_their_setting() {
         let sandbox = place.sandbox(*level);
         for case in FILES {
             let wanted = match level {
-                Level::Lite => case.lite,
-                Level::Full | Level::Min => case.mounted,
+                Level::Basic => case.basic,
+                Level::Standard | Level::Strict => case.mounted,
             };
             let (status, output) = place.run(&sandbox, case.script).await;
             let denials = sandbox.explain(&output, status, &[]);
@@ -179,7 +179,7 @@ async fn refused_hosts_are_named_with_their_setting() {
                     host.split(" or ").any(|host| host == subject),
                     "{script}: {denial:?}"
                 );
-                let is_certain = *level > Level::Lite && is_listed && subject == "refused.example";
+                let is_certain = *level > Level::Basic && is_listed && subject == "refused.example";
                 let (evidence, setting) = if is_certain {
                     (Evidence::Certain, "sandbox.allowedHosts")
                 } else {

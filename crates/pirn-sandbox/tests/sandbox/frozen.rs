@@ -53,7 +53,7 @@ async fn start(command: Command, mark: &str) -> Child {
 async fn the_frozen_stand_still_and_go_on_when_thawed() {
     let place = Place::new();
     let mut commands = vec![shell(SCRIPT)];
-    for (level, report) in levels_here(&place.policy(pirn_sandbox::Level::Min)) {
+    for (level, report) in levels_here(&place.policy(pirn_sandbox::Level::Strict)) {
         if report.is_ok() {
             commands.push(place.shell(&place.sandbox(level), SCRIPT));
         }

@@ -63,7 +63,7 @@ fn values_count() {
       "$schema": "x",
       "defaultProjectTrust": "never",
       "sandbox": {
-        "profile": "read-only", "network": "allow-list", "require": "full", "writeRoots": ["~/cache", "/srv/out"],
+        "profile": "read-only", "network": "allow-list", "require": "standard", "writeRoots": ["~/cache", "/srv/out"],
         "readable": "listed", "readRoots": ["/opt"], "unreadable": ["...", "**/*.pem"], "allowedHosts": ["a.example:443"],
         "deniedHosts": ["*.b.example"], "privateNetworks": true, "memoryMb": 512, "processes": 64,
       },
@@ -79,7 +79,7 @@ fn values_count() {
     let sandbox = &settings.sandbox;
     assert_eq!(sandbox.profile, Profile::ReadOnly);
     assert_eq!(sandbox.network, NetworkMode::AllowList);
-    assert_eq!(sandbox.require, Some(Level::Full));
+    assert_eq!(sandbox.require, Some(Level::Standard));
     assert_eq!(
         sandbox.write_roots,
         [Path::new("/home/me/cache"), Path::new("/srv/out")]
@@ -186,6 +186,10 @@ fn what_is_wrong_is_named() {
         ],
     );
     check_said(
+        "{\"sandbox\": {\"require\": \"min\"}}",
+        &["note U:1: sandbox.require: \"min\" is called \"strict\" now"],
+    );
+    check_said(
         "{\"sandbox\": {\"profil\": 1, \"rememberApprovals\": 1, \"x\": 1}, \"sandbox.profile\": 1, \"evla\": 1, \"theme\": 1}",
         &[
             "note U:1: sandbox.profil: is no setting and is ignored; did you mean sandbox.profile?",
@@ -210,8 +214,8 @@ sandbox.profile         | null                | "off"               | "workspace
 sandbox.profile         | "off"               | "off"               | "off"
 sandbox.network         | null                | "allow-list"        | "allow-list"
 sandbox.network         | "off"               | "on"                | "off" !
-sandbox.require         | null                | "min"               | "min"
-sandbox.require         | "full"              | "lite"              | "full" !
+sandbox.require         | null                | "strict"            | "strict"
+sandbox.require         | "standard"          | "basic"             | "standard" !
 sandbox.writeRoots      | ["/srv/a"]          | ["/srv/a/b", "/x"]  | ["/srv/a/b"] !
 sandbox.writeRoots      | ["/srv/a"]          | []                  | []
 sandbox.writeRoots      | null                | ["out"]             | [] !

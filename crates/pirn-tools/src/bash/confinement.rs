@@ -44,7 +44,8 @@ impl<'a> Confinement<'a> {
     /// Where the whole output is kept: where commands can read it, too.
     pub(super) fn temp_dir<'o>(&'o self, options: &'o ToolsOptions) -> &'o Path {
         self.sandbox
-            .and_then(Sandbox::private_temp)
+            // Where it cannot be prepared, the command does not start either.
+            .and_then(|sandbox| sandbox.private_temp().ok()?)
             .unwrap_or(&options.temp_dir)
     }
 
@@ -72,7 +73,7 @@ impl<'a> Confinement<'a> {
             explanations.extend(denials.into_iter().map(|denial| denial.sentence));
         }
         Findings {
-            sandbox: Some(summary(sandbox)),
+            sandbox: summary(sandbox),
             explanations,
         }
     }
@@ -106,8 +107,8 @@ fn proxy_of(sandbox: Option<&Sandbox>) -> Option<&NetworkProxy> {
 }
 
 /// The report without its sentences, which stand in front of every run where they matter.
-fn summary(sandbox: &Sandbox) -> Value {
-    let report = sandbox.report();
+fn summary(sandbox: &Sandbox) -> Option<Value> {
+    let report = sandbox.report().ok()?;
     let mut summary = json!({
         "profile": report.profile,
         "network": report.network,
@@ -119,8 +120,5 @@ fn summary(sandbox: &Sandbox) -> Value {
     if !report.missing.is_empty() {
         summary["missing"] = report.missing.iter().map(|m| json!(m.layer)).collect();
     }
-    if let Some(reason) = sandbox.refusal() {
-        summary["reason"] = json!(reason);
-    }
-    summary
+    Some(summary)
 }

@@ -200,7 +200,7 @@ async fn the_whole_output_is_where_commands_can_read_it() {
 
 #[tokio::test]
 async fn without_namespaces_there_is_one_temporary_folder() {
-    let bench = Bench::confined(|policy| policy.level = LevelChoice::AtMost(Level::Lite));
+    let bench = Bench::confined(|policy| policy.level = LevelChoice::AtMost(Level::Basic));
     let name = unused("pirn-x-");
     bench
         .fails("bash", json!({"command": format!("echo x > /tmp/{name}")}))

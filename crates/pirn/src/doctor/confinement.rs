@@ -43,8 +43,8 @@ pub(super) fn levels(invocation: &Invocation) -> Report {
 fn report(levels: &[(Level, Result<SandboxReport, Error>)]) -> Report {
     let strongest = levels.iter().rev().find(|(_, result)| result.is_ok());
     let mut found = match strongest {
-        Some((Level::Min, Ok(report))) if report.missing.is_empty() => {
-            Report::good("commands are confined at the strongest level, min")
+        Some((Level::Strict, Ok(report))) if report.missing.is_empty() => {
+            Report::good("commands are confined at the strongest level, strict")
         }
         Some((level, Ok(report))) => {
             let remedy = report
@@ -75,20 +75,20 @@ fn lines((level, result): &(Level, Result<SandboxReport, Error>)) -> Vec<String>
     match result {
         Ok(report) => {
             let layers: Vec<&str> = report.layers.iter().map(|layer| layer.as_str()).collect();
-            let mut lines = vec![format!("{level:<4}  {}", layers.join(", "))];
+            let mut lines = vec![format!("{level:<8}  {}", layers.join(", "))];
             for missing in &report.missing {
                 lines.push(format!(
-                    "      without {}: {}",
+                    "          without {}: {}",
                     missing.layer.as_str(),
                     missing.reason
                 ));
                 if let Some(remedy) = &missing.remedy {
-                    lines.push(format!("        remedy: {remedy}"));
+                    lines.push(format!("            remedy: {remedy}"));
                 }
             }
             lines
         }
-        Err(error) => vec![format!("{level:<4}  not here: {error}")],
+        Err(error) => vec![format!("{level:<8}  not here: {error}")],
     }
 }
 

@@ -133,12 +133,12 @@ fn the_doctor_finds_this_machine_well() {
             .map(|level| level[key].clone())
             .collect::<Vec<_>>()
     };
-    assert_eq!(of("level"), ["min", "full", "lite"]);
+    assert_eq!(of("level"), ["strict", "standard", "basic"]);
     let text = place.run(&["doctor"]).good();
     for name in names {
         assert!(text.contains(&format!("  {name} ")), "{name}: {text}");
     }
-    for level in ["min   ", "full  ", "lite  "] {
+    for level in ["strict    ", "standard  ", "basic     "] {
         assert!(
             text.lines()
                 .any(|line| line.trim_start().starts_with(level)),

@@ -157,7 +157,7 @@ const READ_ONLY: &[(&str, &str, &str)] = &[
 
 #[test]
 fn complaints_about_a_read_only_file_system() {
-    for level in [Level::Full, Level::Min] {
+    for level in [Level::Standard, Level::Strict] {
         let case = Case::new(level, Network::On);
         for (output, path, root) in READ_ONLY {
             assert_eq!(case.notes(output), [outside(path, root)], "{output}");
@@ -167,7 +167,7 @@ fn complaints_about_a_read_only_file_system() {
 
 #[test]
 fn one_output_with_several_complaints() {
-    let case = Case::new(Level::Min, Network::On);
+    let case = Case::new(Level::Strict, Network::On);
     let output = "npm error code EROFS\nnpm error syscall symlink\nnpm error path ../../../tmp/w/pkg\n\
                   npm error dest /usr/lib/node_modules/pkg\nnpm error errno -30\n\
                   npm error rofs EROFS: read-only file system, symlink '../../../tmp/w/pkg' -> '/usr/lib/node_modules/pkg'\n\
@@ -190,7 +190,7 @@ fn one_output_with_several_complaints() {
 
 #[test]
 fn names_that_do_not_say_where_they_are() {
-    let case = Case::new(Level::Min, Network::On);
+    let case = Case::new(Level::Strict, Network::On);
     let note = |name: &str| {
         format!("writing {name}: its folder is not among the writable folders [sandbox.writeRoots]")
     };
@@ -340,8 +340,8 @@ fn complaints_about_permissions() {
             let case = Case::new(level, Network::On);
             let wanted: Vec<String> = match (everywhere, lite_alone, level) {
                 (Some(note), _, _) => vec![(*note).to_owned()],
-                (None, Some((path, root)), Level::Lite) => vec![outside(path, root)],
-                (None, _, Level::Lite | Level::Full | Level::Min) => Vec::new(),
+                (None, Some((path, root)), Level::Basic) => vec![outside(path, root)],
+                (None, _, Level::Basic | Level::Standard | Level::Strict) => Vec::new(),
             };
             assert_eq!(case.notes(output), wanted, "{level:?}: {output}");
         }

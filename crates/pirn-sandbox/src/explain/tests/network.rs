@@ -80,7 +80,7 @@ fn complaints_about_the_network() {
             (Network::On, vec![]),
         ] {
             assert_eq!(
-                Case::new(Level::Min, network).notes(output),
+                Case::new(Level::Strict, network).notes(output),
                 wanted,
                 "{output}"
             );
@@ -92,7 +92,7 @@ fn complaints_about_the_network() {
         "ConnectionRefusedError: [Errno 111] Connection refused",
     ] {
         assert_eq!(
-            Case::new(Level::Min, Network::Off).notes(output),
+            Case::new(Level::Strict, Network::Off).notes(output),
             [""; 0],
             "{output}"
         );
@@ -102,7 +102,7 @@ fn complaints_about_the_network() {
 #[test]
 fn what_the_proxy_refused_is_certain() {
     let proxy = NetworkProxy::new(NetworkRules::default(), NetworkOptions::default());
-    let case = Case::new(Level::Min, Network::AllowList(proxy));
+    let case = Case::new(Level::Strict, Network::AllowList(proxy));
     let decision = |host: &str, verdict, reason, at| NetworkDecision {
         host: host.to_owned(),
         port: 443,

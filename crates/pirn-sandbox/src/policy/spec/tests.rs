@@ -43,8 +43,8 @@ fn every_field_survives_the_way() {
             open_files: Some(2),
             cpu: Some(Duration::from_millis(1_500)),
         },
-        level: LevelChoice::AtMost(Level::Full),
-        require: Some(Level::Lite),
+        level: LevelChoice::AtMost(Level::Standard),
+        require: Some(Level::Basic),
     };
     for spec in [plain, full] {
         let json = serde_json::to_string(&spec).unwrap();

@@ -25,8 +25,8 @@ impl PreparedLevel {
         let mut writable = paths.write_roots.clone();
         writable.push(self.private_temp().to_owned());
         match self.level {
-            Level::Lite => {}
-            Level::Full | Level::Min => {
+            Level::Basic => {}
+            Level::Standard | Level::Strict => {
                 let names = TEMP_NAMES.map(PathBuf::from);
                 // A home below one of them is still there, and is no temporary folder.
                 writable.extend(names.into_iter().chain([policy.temp_dir.clone()]).filter(

@@ -56,8 +56,8 @@ impl PreparedLevel {
     ) -> Vec<Layer> {
         let mut layers = vec![Layer::NoNewPrivileges, Layer::ResourceLimits];
         match self.level {
-            Level::Lite => {}
-            Level::Full | Level::Min => layers.extend([
+            Level::Basic => {}
+            Level::Standard | Level::Strict => layers.extend([
                 Layer::UserNamespace,
                 Layer::MountNamespace,
                 Layer::ProcessNamespace,
@@ -70,7 +70,7 @@ impl PreparedLevel {
             Some(View::Covered | View::Chosen) => layers.push(Layer::PrivateRoot),
             Some(View::Whole) | None => {}
         }
-        if self.level > Level::Lite && self.proc == Proc::Own {
+        if self.level > Level::Basic && self.proc == Proc::Own {
             layers.push(Layer::PrivateProc);
         }
         if self.network.is_some() {
@@ -82,7 +82,7 @@ impl PreparedLevel {
         if path_plan.rules.files {
             layers.push(Layer::LandlockFiles);
         }
-        if path_plan.rules.files || self.level > Level::Lite {
+        if path_plan.rules.files || self.level > Level::Basic {
             layers.push(Layer::UnreadablePaths);
         }
         if path_plan.rules.scopes {

@@ -14,7 +14,7 @@ use crate::sys::{self, Cgroups, ResourceLimit};
 
 /// Whether the numbers of processes can be bounded in a process namespace, and with them how many processes there are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ProcessNumbers {
+pub(in crate::sandbox) enum ProcessNumbers {
     Bounded,
     Unbounded,
 }
@@ -25,7 +25,7 @@ impl ProcessNumbers {
     /// The kernel takes no lower bound.
     const LOWEST: u64 = 301;
 
-    pub(super) fn here() -> Self {
+    pub(in crate::sandbox) fn here() -> Self {
         let version = std::fs::read_to_string("/proc/sys/kernel/osrelease")
             .ok()
             .and_then(|release| kernel_version(&release));
@@ -47,7 +47,7 @@ impl PreparedLevel {
     /// The highest number that a process may have. Root alone needs it: it is exempt from the limit that the kernel counts for
     /// other users in their user namespace.
     pub(super) fn process_number_max(&self, policy: &SandboxPolicy) -> Option<u64> {
-        let is_possible = self.level > Level::Lite
+        let is_possible = self.level > Level::Basic
             && self.proc == Proc::Own
             && self.process_numbers == ProcessNumbers::Bounded
             && sys::user().id == 0;
@@ -60,7 +60,7 @@ impl PreparedLevel {
     /// What is left for a cgroup to bound. Processes only if nothing else does: joining a cgroup can take ten milliseconds.
     pub(super) fn limits_by_cgroup(&self, policy: &SandboxPolicy) -> Limits {
         let mut limits = policy.limits;
-        let is_ordinary = self.level > Level::Lite && sys::user().id != 0;
+        let is_ordinary = self.level > Level::Basic && sys::user().id != 0;
         if is_ordinary || self.process_number_max(policy).is_some() {
             limits.processes = None;
         }
@@ -95,8 +95,8 @@ pub(super) fn of_process(policy: &SandboxPolicy, level: Level) -> Vec<ResourceLi
     });
     let processes = match level {
         // Counted per user, and outside a user namespace others of the user's count as well.
-        Level::Lite => None,
-        Level::Full | Level::Min => limits.processes,
+        Level::Basic => None,
+        Level::Standard | Level::Strict => limits.processes,
     };
     [
         // A core file is written by the kernel, wherever its settings say.

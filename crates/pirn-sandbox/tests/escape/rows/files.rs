@@ -53,16 +53,16 @@ t(lambda: opened("/usr/bin/env"))
         },
         Attempt {
             name: "write-shared-tmp",
-            stopped_by: "a private temporary folder; at lite, Landlock",
+            stopped_by: "a private temporary folder; at basic, Landlock",
             program: r#"
 for folder in "/tmp", "/var/tmp":
     t(lambda: write(f"{folder}/pirn-escape-file-{OWNER}"))
     t(lambda: os.mkdir(f"{folder}/pirn-escape-folder-{OWNER}"))
 "#,
             expect: Expect {
-                lite: Outcome::Denied(FILES),
-                full: Outcome::Contained,
-                min: Outcome::Contained,
+                basic: Outcome::Denied(FILES),
+                standard: Outcome::Contained,
+                strict: Outcome::Contained,
             },
             intact: |_stage| {
                 let process = std::process::id();
@@ -312,7 +312,7 @@ for name in "/dev/mem", "/dev/kmem", "/dev/port", "/proc/kcore":
         },
         Attempt {
             name: "disks",
-            stopped_by: "no device nodes: seccomp, `nodev` mounts, a private `/dev`; at lite, Landlock",
+            stopped_by: "no device nodes: seccomp, `nodev` mounts, a private `/dev`; at basic, Landlock",
             program: r#"
 device = os.stat("/usr").st_dev
 t(lambda: os.mknod("disk", 0o060600, device))
@@ -367,7 +367,7 @@ for place in places:
         },
         Attempt {
             name: "shared-memory-of-others",
-            stopped_by: "a private `/dev/shm`; at lite, Landlock",
+            stopped_by: "a private `/dev/shm`; at basic, Landlock",
             program: r#"
 t(lambda: read(E["SHARED"]))
 t(lambda: write(E["SHARED"]))
@@ -381,9 +381,9 @@ t(lambda: write(E["SHARED"]))
             },
             // Inside, a file of this name is another one, and empty.
             expect: Expect {
-                lite: Outcome::Denied(FILES),
-                full: Outcome::Contained,
-                min: Outcome::Contained,
+                basic: Outcome::Denied(FILES),
+                standard: Outcome::Contained,
+                strict: Outcome::Contained,
             },
             intact: |_stage| {
                 let found = std::fs::read_to_string(format!("/dev/shm/{}", Stage::unique()));

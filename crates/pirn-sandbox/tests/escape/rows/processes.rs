@@ -15,7 +15,7 @@ pub(super) fn rows() -> Vec<Attempt> {
     rows
 }
 
-const OUT_OF_SIGHT: &str = "a process namespace; at lite, Landlock";
+const OUT_OF_SIGHT: &str = "a process namespace; at basic, Landlock";
 
 fn others() -> Vec<Attempt> {
     vec![
@@ -70,9 +70,9 @@ def by_descriptor():
 t(by_descriptor)
 "#,
             expect: Expect {
-                lite: Outcome::Needs(Layer::LandlockScopes, &["EPERM", "ESRCH"]),
-                full: Outcome::Denied(&["ESRCH", "EPERM"]),
-                min: Outcome::Denied(&["ESRCH", "EPERM"]),
+                basic: Outcome::Needs(Layer::LandlockScopes, &["EPERM", "ESRCH"]),
+                standard: Outcome::Denied(&["ESRCH", "EPERM"]),
+                strict: Outcome::Denied(&["ESRCH", "EPERM"]),
             },
             control: Control::GetsThrough,
             ..PLAIN
@@ -87,9 +87,9 @@ t(lambda: os.kill(VICTIM, signal.SIGSTOP))
 t(lambda: call(234, 131, VICTIM, VICTIM, signal.SIGTERM))
 ",
             expect: Expect {
-                lite: Outcome::Needs(Layer::LandlockScopes, &["EPERM"]),
-                full: Outcome::Denied(&["ESRCH"]),
-                min: Outcome::Denied(&["ESRCH"]),
+                basic: Outcome::Needs(Layer::LandlockScopes, &["EPERM"]),
+                standard: Outcome::Denied(&["ESRCH"]),
+                strict: Outcome::Denied(&["ESRCH"]),
             },
             control: Control::GetsThrough,
             ..PLAIN
@@ -109,16 +109,16 @@ def everybody():
 t(everybody)
 "#,
             expect: Expect {
-                lite: Outcome::Needs(Layer::LandlockScopes, &["EPERM", "ESRCH"]),
-                full: Outcome::Denied(&["ESRCH", "EPERM"]),
-                min: Outcome::Denied(&["ESRCH", "EPERM"]),
+                basic: Outcome::Needs(Layer::LandlockScopes, &["EPERM", "ESRCH"]),
+                standard: Outcome::Denied(&["ESRCH", "EPERM"]),
+                strict: Outcome::Denied(&["ESRCH", "EPERM"]),
             },
             control: Control::GetsThrough,
             ..PLAIN
         },
         Attempt {
             name: "priorities-and-limits-of-others",
-            stopped_by: "a process namespace; at lite, seccomp",
+            stopped_by: "a process namespace; at basic, seccomp",
             program: r#"
 import resource
 for process in OWNER, VICTIM:
@@ -148,9 +148,9 @@ t(lambda: "ESRCH" if len(seen) <= 3 else None)
 t(lambda: read(f"/proc/{OWNER}/cmdline") if OWNER > 3 else "ENOENT")
 "#,
             expect: Expect {
-                lite: Outcome::Through(Layer::ProcessNamespace),
-                full: Outcome::Needs(Layer::PrivateProc, &["ESRCH", "ENOENT"]),
-                min: Outcome::Needs(Layer::PrivateProc, &["ESRCH", "ENOENT"]),
+                basic: Outcome::Through(Layer::ProcessNamespace),
+                standard: Outcome::Needs(Layer::PrivateProc, &["ESRCH", "ENOENT"]),
+                strict: Outcome::Needs(Layer::PrivateProc, &["ESRCH", "ENOENT"]),
             },
             control: Control::GetsThrough,
             ..PLAIN
@@ -207,7 +207,7 @@ import multiprocessing, tempfile, threading
 thread = threading.Thread(target=lambda: None); thread.start(); thread.join()
 with tempfile.NamedTemporaryFile() as file: file.write(b"x")
 # Named semaphores lie in /dev/shm, which at the lowest level is everybody's.
-if E["LEVEL"] != "lite":
+if E["LEVEL"] != "basic":
     with multiprocessing.get_context("fork").Pool(2) as pool: assert pool.map(abs, [-1, 2]) == [1, 2]
 first, second = socket.socketpair(); first.send(b"x"); assert second.recv(1) == b"x"
 os.makedirs("deep/er"); write("deep/er/file"); os.rename("deep/er/file", "deep/file"); os.chmod("deep/file", 0o755)

@@ -9,7 +9,7 @@ pub(super) fn rows() -> Vec<Attempt> {
     vec![
         Attempt {
             name: "read-ssh-keys",
-            stopped_by: "a cover over the place; at lite, Landlock",
+            stopped_by: "a cover over the place; at basic, Landlock",
             program: r#"
 t(lambda: read(HOME + "/.ssh/id_ed25519"))
 os.symlink(HOME + "/.ssh/id_ed25519", "key")
@@ -43,7 +43,7 @@ t(lambda: os.chmod(".env", 0o777))
         },
         Attempt {
             name: "read-passwords-of-the-system",
-            stopped_by: "a cover over the file; at lite, Landlock; for ordinary users, file modes",
+            stopped_by: "a cover over the file; at basic, Landlock; for ordinary users, file modes",
             program: r#"
 t(lambda: read("/etc/shadow"))
 t(lambda: read("/etc/gshadow"))

@@ -9,9 +9,9 @@ use crate::stage::expect;
 
 /// For ordinary users, a limit of the process takes the place of the cgroup where there is a user namespace.
 const PROCESSES: Expect = Expect {
-    lite: Outcome::Needs(Layer::CgroupProcesses, &["EAGAIN"]),
-    full: Outcome::Unless(Layer::CgroupProcesses, &["EAGAIN"]),
-    min: Outcome::Unless(Layer::CgroupProcesses, &["EAGAIN"]),
+    basic: Outcome::Needs(Layer::CgroupProcesses, &["EAGAIN"]),
+    standard: Outcome::Unless(Layer::CgroupProcesses, &["EAGAIN"]),
+    strict: Outcome::Unless(Layer::CgroupProcesses, &["EAGAIN"]),
 };
 
 pub(super) fn rows() -> Vec<Attempt> {

@@ -27,9 +27,9 @@ const NO_SOCKET: &[&str] = &["ENOENT", "EACCES", "ECONNREFUSED", "EPERM"];
 
 /// Sockets below `/run` are there at every level without a root of its own.
 const IN_RUN: Expect = Expect {
-    lite: Outcome::Through(Layer::PrivateRoot),
-    full: Outcome::Through(Layer::PrivateRoot),
-    min: Outcome::Denied(NO_SOCKET),
+    basic: Outcome::Through(Layer::PrivateRoot),
+    standard: Outcome::Through(Layer::PrivateRoot),
+    strict: Outcome::Denied(NO_SOCKET),
 };
 
 fn sockets() -> Vec<Attempt> {
@@ -113,9 +113,9 @@ t(lambda: socket.socket(socket.AF_UNIX).connect("\0" + E["ABSTRACT"]))
                 Ok(())
             },
             expect: Expect {
-                lite: Outcome::Needs(Layer::LandlockScopes, &["EPERM"]),
-                full: Outcome::Denied(&["ECONNREFUSED", "EPERM"]),
-                min: Outcome::Denied(&["ECONNREFUSED", "EPERM"]),
+                basic: Outcome::Needs(Layer::LandlockScopes, &["EPERM"]),
+                standard: Outcome::Denied(&["ECONNREFUSED", "EPERM"]),
+                strict: Outcome::Denied(&["ECONNREFUSED", "EPERM"]),
             },
             control: Control::GetsThrough,
             ..PLAIN

@@ -80,7 +80,7 @@ async fn are_recorded_where_programs_cannot_write() {
     let place = Place::new();
     for level in levels_with_namespaces() {
         let sandbox = place.sandbox(level);
-        let parts: PathBuf = sandbox.private_temp().unwrap().into();
+        let parts: PathBuf = sandbox.private_temp().unwrap().unwrap().into();
         let parts = format!("{}-parts", parts.display());
         let record = Path::new(&parts).join("placeholders");
         let before = std::fs::read(&record).unwrap();

@@ -63,7 +63,7 @@ async fn passes_environment_directory_input_and_output() {
             .env("PATH", "/usr/bin:/bin")
             .env("A", "two words");
         let (_, captured) = run(variables.sandbox(&sandbox)).await;
-        let temp = sandbox.private_temp().unwrap().display();
+        let temp = sandbox.private_temp().unwrap().unwrap().display();
         assert_eq!(
             String::from_utf8(captured.bytes).unwrap(),
             format!("A=two words\nPATH=/usr/bin:/bin\nTMPDIR={temp}\n")
@@ -130,7 +130,7 @@ async fn says_why_a_program_does_not_start() {
             (Command::new(&plain), ErrorKind::PermissionDenied, "plain"),
             (
                 Command::new(&hidden),
-                if *level == Level::Lite {
+                if *level == Level::Basic {
                     ErrorKind::PermissionDenied
                 } else {
                     ErrorKind::ProgramNotFound

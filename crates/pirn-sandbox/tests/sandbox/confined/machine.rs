@@ -85,7 +85,7 @@ async fn counts_memory_and_processes() {
         policy.limits.memory_bytes = Some(100_000_000);
         policy.limits.processes = Some(40);
         let sandbox = Sandbox::prepare(policy).unwrap();
-        let has = |layer| sandbox.report().layers.contains(&layer);
+        let has = |layer| sandbox.report().unwrap().layers.contains(&layer);
         let bomb = "python3 -c 'b = bytearray(400_000_000); print(len(b))'";
         let child = place.shell(&sandbox, bomb).spawn().unwrap();
         assert!(!child.wait().await.is_success(), "{level:?}");
@@ -143,8 +143,12 @@ async fn an_allow_list_leads_to_the_proxy() {
         let mut policy = place.policy(*level);
         policy.network = Network::AllowList(proxy.clone());
         let sandbox = Sandbox::prepare(policy).unwrap();
-        let has_proxy = sandbox.report().layers.contains(&Layer::NetworkProxy);
-        assert_eq!(has_proxy, *level > Level::Lite);
+        let has_proxy = sandbox
+            .report()
+            .unwrap()
+            .layers
+            .contains(&Layer::NetworkProxy);
+        assert_eq!(has_proxy, *level > Level::Basic);
         let ask = "import os, urllib.request as r\ntry: r.urlopen(\"http://blocked.example/\", timeout=5)\nexcept Exception as e: print(getattr(e, \"code\", \"none\"))";
         let (_, text) = place
             .run(&sandbox, &format!("python3 -c '{ask}'; echo $https_proxy"))
@@ -167,28 +171,31 @@ async fn an_allow_list_leads_to_the_proxy() {
 async fn says_what_is_in_force() {
     also_as_ordinary_user("confined::machine::says_what_is_in_force");
     let place = Place::new();
-    for (level, report) in levels_here(&place.policy(Level::Min)) {
+    for (level, report) in levels_here(&place.policy(Level::Strict)) {
         let Ok(report) = report else { continue };
         assert_eq!(report.level, Some(level));
         let has = |layer| report.layers.contains(&layer);
         assert!(has(Layer::NoNewPrivileges) && has(Layer::ResourceLimits));
-        assert_eq!(has(Layer::ProcessNamespace), level > Level::Lite);
-        assert_eq!(has(Layer::PrivateRoot), level == Level::Min);
+        assert_eq!(has(Layer::ProcessNamespace), level > Level::Basic);
+        assert_eq!(has(Layer::PrivateRoot), level == Level::Strict);
         for missing in &report.missing {
             assert!(missing.reason.ends_with('.'), "{missing:?}");
         }
     }
-    let mut policy = place.policy(Level::Lite);
-    policy.require = Some(Level::Min);
+    let mut policy = place.policy(Level::Basic);
+    policy.require = Some(Level::Strict);
     let error = Sandbox::prepare(policy).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Confinement);
-    assert!(error.to_string().contains("`min`"), "{error}");
-    let mut policy = place.policy(Level::Min);
+    assert!(error.to_string().contains("`strict`"), "{error}");
+    let mut policy = place.policy(Level::Strict);
     policy.level = LevelChoice::Strongest;
     policy.profile = Profile::Off;
     let sandbox = Sandbox::prepare(policy).unwrap();
     assert_eq!(
-        (sandbox.report().level, sandbox.private_temp()),
+        (
+            sandbox.report().unwrap().level,
+            sandbox.private_temp().unwrap()
+        ),
         (None, None)
     );
     let (status, _) = run(shell("true").sandbox(&sandbox)).await;

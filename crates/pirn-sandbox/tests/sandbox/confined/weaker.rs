@@ -53,21 +53,24 @@ async fn without_user_namespaces_the_weakest_level_is_left() {
         return;
     }
     let place = Place::new();
-    let mut policy = place.policy(Level::Min);
+    let mut policy = place.policy(Level::Strict);
     policy.require = None;
     policy.level = LevelChoice::Strongest;
     let sandbox = Sandbox::prepare(policy.clone()).unwrap();
-    assert_eq!(sandbox.report().level, Some(Level::Lite));
+    assert_eq!(sandbox.report().unwrap().level, Some(Level::Basic));
     for layer in [Layer::UserNamespace, Layer::PrivateRoot] {
-        let reason = reason(sandbox.report(), layer);
+        let reason = reason(sandbox.report().unwrap(), layer);
         assert!(reason.contains("user.max_user_namespaces"), "{reason}");
     }
     place.check(&sandbox, "echo works", "works\n").await;
-    policy.require = Some(Level::Full);
+    policy.require = Some(Level::Standard);
     let error = Sandbox::prepare(policy).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Confinement);
     let text = error.to_string();
-    assert!(text.contains("`full`") && text.contains("sysctl"), "{text}");
+    assert!(
+        text.contains("`standard`") && text.contains("sysctl"),
+        "{text}"
+    );
 }
 
 #[tokio::test]
@@ -79,9 +82,15 @@ async fn with_a_masked_proc_there_is_none_inside() {
         return;
     }
     let place = Place::new();
-    let sandbox = place.sandbox(Level::Min);
-    assert!(!sandbox.report().layers.contains(&Layer::PrivateProc));
-    reason(sandbox.report(), Layer::PrivateProc);
+    let sandbox = place.sandbox(Level::Strict);
+    assert!(
+        !sandbox
+            .report()
+            .unwrap()
+            .layers
+            .contains(&Layer::PrivateProc)
+    );
+    reason(sandbox.report().unwrap(), Layer::PrivateProc);
     place
         .check(&sandbox, "ls /proc; echo works", "works\n")
         .await;
@@ -98,13 +107,13 @@ async fn without_network_namespaces_the_network_is_off() {
     let place = Place::new();
     let proxy = NetworkProxy::new(NetworkRules::default(), NetworkOptions::default());
     for network in [Network::Off, Network::AllowList(proxy)] {
-        let mut policy = place.policy(Level::Min);
+        let mut policy = place.policy(Level::Strict);
         policy.network = network.clone();
         let sandbox = Sandbox::prepare(policy).unwrap();
-        let said = reason(sandbox.report(), Layer::NetworkNamespace);
+        let said = reason(sandbox.report().unwrap(), Layer::NetworkNamespace);
         assert!(said.contains("max_net_namespaces"), "{said}");
         if network.as_str() == "allow-list" {
-            reason(sandbox.report(), Layer::NetworkProxy);
+            reason(sandbox.report().unwrap(), Layer::NetworkProxy);
         }
         let script = "python3 -c 'import socket; socket.socket()' 2>&1 | tail -1";
         let refused = "PermissionError: [Errno 1] Operation not permitted\n";

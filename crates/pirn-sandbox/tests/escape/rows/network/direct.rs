@@ -7,9 +7,9 @@ use crate::stage::{Stage, text};
 /// The lowest level has no sockets but local ones; above there is a network with nothing in it.
 const fn lite_or_above(above: &'static [&'static str]) -> Expect {
     Expect {
-        lite: Outcome::Denied(FILTER),
-        full: Outcome::Denied(above),
-        min: Outcome::Denied(above),
+        basic: Outcome::Denied(FILTER),
+        standard: Outcome::Denied(above),
+        strict: Outcome::Denied(above),
     }
 }
 
@@ -78,7 +78,7 @@ fn reaching() -> Vec<Attempt> {
     vec![
         Attempt {
             name: "network-tcp-to-the-machine",
-            stopped_by: "network namespace; lite: seccomp",
+            stopped_by: "network namespace; basic: seccomp",
             program: r#"
 P = int(E["PORT"])
 t(lambda: socket.create_connection(("127.0.0.1", P), 5))
@@ -104,7 +104,7 @@ t(fast_open)
         },
         Attempt {
             name: "network-udp-to-the-machine",
-            stopped_by: "network namespace; lite: seccomp",
+            stopped_by: "network namespace; basic: seccomp",
             program: r#"
 P = int(E["PORT"])
 def send(family, address):
@@ -114,16 +114,16 @@ t(lambda: send(socket.AF_INET6, ("::ffff:127.0.0.1", P)))
 "#,
             prepare: listener,
             expect: Expect {
-                lite: Outcome::Denied(FILTER),
-                full: Outcome::Contained,
-                min: Outcome::Contained,
+                basic: Outcome::Denied(FILTER),
+                standard: Outcome::Contained,
+                strict: Outcome::Contained,
             },
             control: Control::GetsThrough,
             intact: nothing_came,
         },
         Attempt {
             name: "network-address-of-the-machine",
-            stopped_by: "network namespace; lite: seccomp",
+            stopped_by: "network namespace; basic: seccomp",
             program: r#"t(lambda: socket.create_connection((E["OWN"], int(E["PORT"])), 5))"#,
             prepare: own_address,
             expect: lite_or_above(&["ENETUNREACH", "ECONNREFUSED"]),
@@ -137,7 +137,7 @@ fn further_away() -> Vec<Attempt> {
     vec![
         Attempt {
             name: "network-anywhere",
-            stopped_by: "network namespace; lite: seccomp",
+            stopped_by: "network namespace; basic: seccomp",
             program: r#"
 for address in ("203.0.113.5", "169.254.169.254", "10.0.0.1", "2001:db8::1", "fd00:ec2::254"):
     t(lambda: socket.create_connection((address, 80), 5))
@@ -153,7 +153,7 @@ t(lambda: shout(("224.0.0.251", 5353)))
         },
         Attempt {
             name: "network-name-server",
-            stopped_by: "network namespace; lite: seccomp",
+            stopped_by: "network namespace; basic: seccomp",
             program: r#"
 servers = ["203.0.113.53"]
 try: servers += [line.split()[1] for line in open("/etc/resolv.conf") if line.startswith("nameserver ")]
@@ -174,7 +174,7 @@ for server in servers:
         },
         Attempt {
             name: "network-name-look-up",
-            stopped_by: "network namespace; lite: seccomp",
+            stopped_by: "network namespace; basic: seccomp",
             program: r#"
 for host in ("example.com", "stolen-words.example.net"):
     def look_up():
@@ -187,7 +187,7 @@ for host in ("example.com", "stolen-words.example.net"):
         },
         Attempt {
             name: "network-listener-of-another-sandbox",
-            stopped_by: "network namespace of each sandbox; lite: seccomp",
+            stopped_by: "network namespace of each sandbox; basic: seccomp",
             program: r#"t(lambda: socket.create_connection(("127.0.0.1", 45454), 5))"#,
             prepare: |stage| {
                 companion(
@@ -253,7 +253,7 @@ fn kinds_of_sockets() -> Vec<Attempt> {
     vec![
         Attempt {
             name: "network-raw-sockets",
-            stopped_by: "no capabilities; lite: seccomp",
+            stopped_by: "no capabilities; basic: seccomp",
             program: r"
 for protocol in (1, 6, 17, 255): t(lambda: socket.socket(socket.AF_INET, socket.SOCK_RAW, protocol))
 t(lambda: socket.socket(socket.AF_INET6, socket.SOCK_RAW, 58))
@@ -309,14 +309,14 @@ fn namespaces() -> Vec<Attempt> {
         },
         Attempt {
             name: "network-changing-addresses-and-routes",
-            stopped_by: "no capabilities; lite: seccomp",
+            stopped_by: "no capabilities; basic: seccomp",
             program: CONFIGURATION,
             expect: denied(FILTER),
             ..PLAIN
         },
         Attempt {
             name: "network-options-that-avoid-routes",
-            stopped_by: "no capabilities, network namespace; lite: seccomp",
+            stopped_by: "no capabilities, network namespace; basic: seccomp",
             program: OPTIONS,
             expect: lite_or_above(&["EPERM", "ENODEV"]),
             ..PLAIN

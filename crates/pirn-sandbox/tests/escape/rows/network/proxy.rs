@@ -7,9 +7,9 @@ use crate::stage::Stage;
 /// The lowest level has no way to the proxy, and no other.
 const fn answers(above: &'static [&'static str]) -> Expect {
     Expect {
-        lite: Outcome::Denied(FILTER),
-        full: Outcome::Denied(above),
-        min: Outcome::Denied(above),
+        basic: Outcome::Denied(FILTER),
+        standard: Outcome::Denied(above),
+        strict: Outcome::Denied(above),
     }
 }
 
@@ -63,7 +63,7 @@ fn around() -> Vec<Attempt> {
     vec![
         Attempt {
             name: "proxy-bypass-by-connecting-directly",
-            stopped_by: "network namespace; lite: seccomp",
+            stopped_by: "network namespace; basic: seccomp",
             program: r#"
 t(lambda: socket.create_connection(("203.0.113.5", 443), 5))
 t(lambda: socket.create_connection(("127.0.0.1", int(E["PORT"])), 5))
@@ -75,7 +75,7 @@ t(lambda: socket.create_connection(("127.0.0.1", int(E["PORT"])), 5))
         },
         Attempt {
             name: "proxy-bypass-without-the-variables",
-            stopped_by: "network namespace; lite: seccomp",
+            stopped_by: "network namespace; basic: seccomp",
             program: r#"
 import http.client
 for key in list(E):
