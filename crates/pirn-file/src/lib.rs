@@ -1,5 +1,6 @@
 //! Replaces files as a whole: a reader, and a process that comes after a crash, finds the old content or the new. Locks
-//! between processes go with it, new files that only their owner can use, and logs of bounded size.
+//! between processes go with it, new files that only their owner can use, files of lines with one writer, and logs of bounded
+//! size.
 //!
 //! [`replace`] is all that most callers need. Who has to decide in the last moment makes a [`Draft`] and publishes it or drops
 //! it. Who changes what is there takes a [`FileLock`] first, reads, and replaces.
@@ -24,12 +25,14 @@
     reason = "this is the crate that writes files"
 )]
 
+mod append;
 mod draft;
 mod lock;
 mod new;
 mod rotating_log;
 mod target;
 
+pub use append::{AppendError, AppendFile};
 pub use draft::{Access, Draft, replace};
 pub use lock::FileLock;
 pub use new::{create_new, create_unique, write_unique};
