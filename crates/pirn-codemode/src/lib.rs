@@ -99,5 +99,7 @@ pub use store::{
 };
 // What the functions above take and give, for crates that know the VM only through scripts.
 pub use pirn_vm::{EngineOptions, JsonText, Output, Settlement, VmEngine};
-pub use typescript::{Stripped, SyntaxError, ToolNames, import_advice, strip_types, tool_names};
+pub use typescript::{
+    Stripped, SyntaxError, ToolNames, import_advice, imports_as_calls, strip_types, tool_names,
+};
 pub use wait_tool::WAIT_TOOL_NAME;

@@ -8,6 +8,7 @@ mod classes;
 mod edits;
 mod enums;
 mod frame;
+mod imports;
 mod modules;
 mod names;
 mod parse;
@@ -16,6 +17,7 @@ mod stack;
 
 use std::collections::BTreeSet;
 
+pub use imports::imports_as_calls;
 pub use modules::import_advice;
 
 /// JavaScript that was TypeScript.

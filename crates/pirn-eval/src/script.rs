@@ -44,7 +44,7 @@ const STATE: &str = "state";
 const CATALOG: &str = "catalog";
 /// Stands before the program in its first line, so that the program's lines keep their numbers.
 const BEFORE: &str = "let state = load('state'); const tool = __makeTool(load('catalog')); \
-                      const __program = async () => {";
+                      tools = tool; const __program = async () => {";
 /// Stands after the program: what the globals are made of, and what becomes of the end.
 const AFTER: &str = include_str!("script/prelude.js");
 

@@ -58,7 +58,7 @@ pub(crate) enum Command {
     /// Run a Python or JavaScript program that calls tools
     ///
     /// The program runs in the user's own interpreter, confined, after it was shown and approved. Python gives the value of its
-    /// last expression; JavaScript is the body of an async function and gives what it returns. Tools are `tool.NAME(...)`.
+    /// last expression; JavaScript is the body of an async function and gives what it returns. Tools are `tools.NAME(...)`.
     #[command(
         override_usage = "pirn eval [OPTIONS] <FILE>\n       pirn eval [OPTIONS] --python -\n       pirn eval [OPTIONS] --python -e <CODE>",
         after_long_help = exit_codes()

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
+use pirn_codemode::imports_as_calls;
 use pirn_sandbox::ChildOutput;
 use pirn_tool::{Deadline, WaitClock};
 use serde_json::value::RawValue;
@@ -22,7 +23,7 @@ use crate::limits::{
     LIVE_TERMINATE_GRACE, WORKER_START,
 };
 use crate::outcome::{EvalFailure, EvalFailureKind};
-use crate::request::EvalUpdate;
+use crate::request::{EvalUpdate, Language};
 use crate::text::cut;
 
 /// What one eval left, before it is judged.
@@ -219,9 +220,13 @@ impl<'a> Run<'a> {
             engine,
             output_bytes_max,
         });
+        let code = match request.language {
+            Language::JavaScript => imports_as_calls(&self.job.code),
+            Language::Python => None,
+        };
         let content = EvalContent {
             id,
-            code: &self.job.code,
+            code: code.as_deref().unwrap_or(&self.job.code),
             cwd: self.setup.cwd,
             engine,
             capabilities: &request.capabilities,

@@ -183,6 +183,9 @@ function __convert(value, place, depth, lossy, path) {
 
 var __open;
 __open = [];
+globalThis.require = (name) => {
+  throw __named(`cannot load ${String(name)}: modules need Node, which was not found; the setting eval.node names one`, 'ModuleUnavailable');
+};
 const __value = await __program();
 // What the program did not wait for: its end is part of the program's.
 for (let at = 0; at < __open.length; at += 1) {

@@ -122,7 +122,7 @@ impl Catalog {
             (false, 0) => write!(message, " The tools are {}.", listed.join(", ")),
             (false, more) => write!(
                 message,
-                " The tools are {} and {more} more; tool.list() names all.",
+                " The tools are {} and {more} more; tools.list() names all.",
                 listed.join(", ")
             ),
         };

@@ -14,10 +14,10 @@ const LANGUAGES: &str = "\
 Runs a small program in Python or JavaScript with the user's own interpreter, and returns its output and its value.
 
 python: a module body in a new namespace; the value of the last expression is the result. No top-level await.
-  tool.NAME(key=value) or tool.NAME({...}) blocks and returns the value.
+  tools.NAME(key=value) or tools.NAME({...}) blocks and returns the value.
 javascript: the body of an async function; the result is what it returns.
-  await tool.NAME({...}) resolves to the value. There is no require, process or fetch.
-Both: tool.call(name, input), tool.list(), tool.parallel([{name, input}, ...], workers) with 1 to 32 workers and results in order.
+  await tools.NAME({...}) resolves to the value. In Node, import and require find its modules and the project's packages.
+Both: tools.call(name, input), tools.list(), tools.parallel([{name, input}, ...], workers) with 1 to 32 workers and results in order.
   `state` is an object that later programs of the same language find again: JSON only, at most 1 MB, kept only when the program
   succeeds. Nothing else is kept. Standard input is empty.";
 

@@ -74,6 +74,11 @@ fn runs() {
                 "try { await tool.echo({when: new Date(0)}) } catch (error) { return error.name }",
                 json!("InputInvalid"),
             ),
+            ("return tools === tool", json!(true)),
+            (
+                "try { require('node:fs') } catch (error) { return error.message.includes('eval.node') }",
+                json!(true),
+            ),
             ("return state", json!({"n": 2, "new": [true]})),
         ] {
             let outcome = eval(&bench, code).await;

@@ -28,6 +28,21 @@ from harness import (
 INTERRUPTED = {"name": "KeyboardInterrupt", "message": "interrupted"}
 
 
+def test_packages_are_found_from_the_working_folder():
+    with tempfile.TemporaryDirectory() as folder:
+        package = os.path.join(folder, "node_modules", "greeting")
+        os.makedirs(package)
+        with open(os.path.join(package, "package.json"), "w", encoding="utf-8") as file:
+            json.dump({"name": "greeting", "main": "main.js"}, file)
+        with open(os.path.join(package, "main.js"), "w", encoding="utf-8") as file:
+            file.write("exports.greet = (name) => `hello ${name}`;\n")
+        with open(os.path.join(folder, "own.mjs"), "w", encoding="utf-8") as file:
+            file.write("export default 'own';\n")
+        code = "return [require('greeting').greet('a'), (await import('greeting')).greet('b'), (await import('./own.mjs')).default]"
+        result = run_once("javascript", code, cwd=folder).result
+        assert result.get("value") == ["hello a", "hello b", "own"], result
+
+
 @contextlib.contextmanager
 def persistent():
     worker = Process("python", "persistent")

@@ -92,6 +92,7 @@ CASES = [
     dict(name="keywords", code="tool.echo(x=1, y='a')", value={"x": 1, "y": "a"}),
     dict(name="one dict", code="tool.echo({'x': None})", value={"x": None}),
     dict(name="nothing", code="tool.echo()", value={}),
+    dict(name="call by the name that scripts use", code="[tools.echo(x=1), await tools.echo(x=2), tools is tool]", value=[{"x": 1}, {"x": 2}, True]),
     dict(name="call by name", code="tool.call('echo', {'x': [1, 2.5, True]})", value={"x": [1, 2.5, True]}),
     dict(name="call without input", code="tool.call('echo')", value={}),
     dict(name="list", code="[c['name'] for c in tool.list()], sorted(tool.list()[0])", value=[["echo", "read_text", "fails", "never"], ["description", "effect", "name", "parameters"]]),

@@ -42,7 +42,7 @@ impl Answering {
         let folder = match &arguments.output {
             Some(folder) => {
                 let folder = invocation.host.cwd.join(folder);
-                if !folder.is_dir() {
+                if folder.exists() && !folder.is_dir() {
                     return Err(Failure::usage(format!(
                         "--output {} is not a folder",
                         folder.display()

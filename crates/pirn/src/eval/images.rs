@@ -12,12 +12,13 @@ use crate::failure::Failure;
 /// Names that are tried for one picture.
 const NAMES_MAX: u32 = 10_000;
 
-/// Writes a picture into a new file of the folder: `eval-1.png`, or the next number that is free.
+/// Writes a picture into a new file of the folder, which is made when it is missing: `eval-1.png`, or the next number that is free.
 pub(super) fn save(display: &Display, folder: &Path) -> Result<PathBuf, Failure> {
     let bytes = base64::engine::general_purpose::STANDARD
         .decode(&display.data)
         .context("the program showed a picture that is no base64")?;
-    let written = write(&bytes, folder, extension(&display.mime_type));
+    let written = std::fs::create_dir_all(folder)
+        .and_then(|()| write(&bytes, folder, extension(&display.mime_type)));
     Ok(written.with_context(|| format!("a picture cannot be written to {}", folder.display()))?)
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::place::Place;
+use crate::place::{Place, repository};
 
 /// Writes the user's settings.
 fn set(place: &Place, settings: &Value) {
@@ -283,15 +283,41 @@ fn without_node_pirns_own_engine_runs_javascript_and_says_so() {
 fn pictures_become_files() {
     const PIXEL: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
     let place = Place::new();
-    std::fs::create_dir(place.path().join("pictures")).unwrap();
     let code = format!(
         "import base64\nclass Picture:\n  def _repr_png_(self): return base64.b64decode('{PIXEL}')\ndisplay(Picture())"
     );
     let run = place.run(&[
-        "eval", "--yes", "--output", "pictures", "--python", "-e", &code,
+        "eval",
+        "--yes",
+        "--output",
+        "new/pictures",
+        "--python",
+        "-e",
+        &code,
     ]);
     assert_eq!(run.code, Some(0), "{run:#?}");
-    assert!(run.stderr.contains("pictures/eval-1.png"), "{run:#?}");
-    let file = std::fs::read(place.path().join("pictures/eval-1.png")).unwrap();
+    assert!(run.stderr.contains("new/pictures/eval-1.png"), "{run:#?}");
+    let file = std::fs::read(place.path().join("new/pictures/eval-1.png")).unwrap();
     assert!(file.starts_with(b"\x89PNG"));
+}
+
+/// The programs in docs/eval.md, each in a folder with two text files.
+#[test]
+fn programs_of_the_documentation() {
+    let place = Place::new();
+    place.write("a.txt", "first\n");
+    place.write("b.txt", "second\n");
+    let page = std::fs::read_to_string(repository("docs/eval.md")).unwrap();
+    let mut count = 0;
+    for language in ["python", "javascript"] {
+        let opening = format!("```{language} eval\n");
+        for block in page.split(&opening).skip(1) {
+            let program = block.split("```").next().unwrap();
+            let run = place.run(&["eval", "--yes", &format!("--{language}"), "-e", program]);
+            assert_eq!(run.code, Some(0), "{program}\n{run:#?}");
+            assert!(!run.stdout.is_empty(), "{program}\n{run:#?}");
+            count += 1;
+        }
+    }
+    assert!(count > 8, "{count}");
 }

@@ -8,6 +8,15 @@ const PREFIX = '(async () => {';
 const RETRY_MS = 2;
 const CONSOLE_METHODS = ['log', 'info', 'debug', 'error', 'warn', 'trace', 'dir', 'table', 'group', 'groupCollapsed', 'groupEnd', 'assert', 'count', 'countReset', 'time', 'timeLog', 'timeEnd'];
 
+// Node finds what is imported from the working folder; before it could, a function did.
+const importModuleDynamically = vm.constants?.USE_MAIN_CONTEXT_DEFAULT_LOADER ?? ((specifier) => import(specifier));
+
+// That this is experimental in some versions of Node is nothing that the author of a program could change.
+const { emitWarning } = process;
+process.emitWarning = (warning, ...rest) => {
+  if (!String(warning).startsWith('vm.USE_MAIN_CONTEXT_DEFAULT_LOADER')) emitWarning(warning, ...rest);
+};
+
 const CompiledFunction = (async () => {}).constructor;
 
 /** Writes all of a text before it returns, also to a pipe that is full. */
@@ -82,6 +91,11 @@ class Worker {
     process.on('unhandledRejection', (reason, promise) => this.rejections.set(promise, reason));
     process.on('rejectionHandled', (promise) => this.rejections.delete(promise));
     process.on('uncaughtException', (error) => this.fail(error));
+    // Nothing is left that could settle a promise: neither calls nor timers nor what modules of Node have under way.
+    process.on('beforeExit', () => {
+      this.socket.ref();
+      this.fail({ name: 'Deadlock', message: 'the program waits for a promise that nothing can settle' });
+    });
     this.prepareRealm();
     this.send({ type: 'ready', runtime: 'javascript', version: process.versions.node });
   }
@@ -141,6 +155,8 @@ class Worker {
       setImmediate: (callback) => this.addTimer(callback, 0, setImmediate, clearImmediate, true),
       clearTimer: (id) => this.clearTimer(id),
       uncaught: (error) => this.fail(error),
+      // Packages are found from the working folder, as in a file that lies there.
+      makeRequire: () => createRequire(path.join(process.cwd(), 'eval.cjs')),
       consoleMethods: CONSOLE_METHODS,
       print: (method, values) => {
         try {
@@ -151,10 +167,6 @@ class Worker {
         }
       },
     });
-    // The functions of this realm must not lead to its code generator.
-    for (const sample of [function () {}, async function () {}, function* () {}, async function* () {}]) {
-      Object.defineProperty(Object.getPrototypeOf(sample), 'constructor', { value: undefined });
-    }
     this.context = context;
     this.realm = vm.runInContext(`(${realm.toString()})`, context, { filename: 'pirn:realm' })(host);
   }
@@ -205,6 +217,7 @@ class Worker {
     if (this.isFinished || this.result.error !== undefined) return { refusal: 'the eval is over', kind: 'EvalOver', isType: false };
     this.calls += 1;
     this.pending += 1;
+    this.socket.ref();
     const id = `c${this.calls}`;
     const spelled = JSON.stringify(Buffer.from(name).toString());
     this.socket.write(`{"type":"capability_call","evalId":${JSON.stringify(this.evalFrame.id)},"callId":"${id}","name":${spelled},"input":${text}}\n`);
@@ -258,7 +271,7 @@ class Worker {
   compile(code) {
     let script;
     try {
-      script = new vm.Script(`${PREFIX}${code}\n})`, { filename: '<eval>', columnOffset: -PREFIX.length });
+      script = new vm.Script(`${PREFIX}${code}\n})`, { filename: '<eval>', columnOffset: -PREFIX.length, importModuleDynamically });
     } catch (error) {
       throw syntaxError(error, code);
     }
@@ -283,7 +296,7 @@ class Worker {
     this.lookForEnd();
   }
 
-  /** After everything that is ready has run: ends the eval when nothing of it is open, or when nothing can end it. */
+  /** After everything that is ready has run: ends the eval when nothing of it is open. */
   lookForEnd() {
     if (this.isLooking || this.isFinished) return;
     this.isLooking = true;
@@ -294,8 +307,9 @@ class Worker {
       if (this.isBodyDone) {
         for (const reason of this.rejections.values()) this.fail(reason);
         this.finish();
-      } else if (this.timers.size === 0) {
-        this.fail({ name: 'Deadlock', message: 'the program waits for a promise that nothing can settle' });
+      } else {
+        // The socket alone must not keep the process; see `beforeExit`.
+        this.socket.unref();
       }
     }));
   }
@@ -303,7 +317,7 @@ class Worker {
   /** The first failure counts. The calls that are under way are awaited, and no others are made. */
   fail(thrown) {
     if (this.result.error !== undefined || this.isFinished) return;
-    const error = readError(thrown);
+    const error = withReplacement(readError(thrown));
     const limit = Math.min(this.limit, ERROR_BYTES_MAX);
     this.result = {
       error: { name: cutText(error.name, 200), message: cutText(error.message, limit), trace: cutText(traceText(error), limit) },
@@ -316,6 +330,7 @@ class Worker {
   finish() {
     const { evalFrame } = this;
     this.isFinished = true;
+    this.socket.ref();
     for (const clear of this.timers.values()) clear();
     let state;
     if (this.result.error === undefined) {
@@ -340,6 +355,28 @@ class Worker {
     }
     this.socket.write(`${text}\n`);
   }
+}
+
+/** Globals that Node has and programs have not, and how they get them. */
+const REPLACEMENTS = new Map([
+  ['process', "const process = require('node:process')"],
+  ['Buffer', "const { Buffer } = require('node:buffer')"],
+  ['crypto', "const crypto = require('node:crypto')"],
+  ['fetch', "const http = require('node:http'), or a tool that reaches the network"],
+  ['performance', "const { performance } = require('node:perf_hooks')"],
+  ['AbortController', 'the time-out of the eval ends what takes too long'],
+  ['structuredClone', "const clone = require('node:v8').deserialize(require('node:v8').serialize(value))"],
+  ['__dirname', 'paths are relative to the working folder'],
+  ['__filename', 'a program has no file'],
+  ['module', 'a program hands its value over with return'],
+  ['exports', 'a program hands its value over with return'],
+]);
+
+/** Says of a name that is not defined how a program gets it. */
+function withReplacement(error) {
+  const missing = /^(\w+) is not defined$/.exec(error.message);
+  const replacement = missing === null || error.name !== 'ReferenceError' ? undefined : REPLACEMENTS.get(missing[1]);
+  return replacement === undefined ? error : { ...error, message: `${error.message}; instead: ${replacement}` };
 }
 
 /** The message of a syntax error with its place in the program. */

@@ -141,7 +141,11 @@ function realm(host) {
       defineProperty(globalThis, name, { ...hidden, value });
     }
     defineProperty(globalThis, 'state', { configurable: true, writable: true, enumerable: true, value: parseExact(stateText) });
-    defineProperty(globalThis, 'tool', { configurable: false, writable: false, enumerable: true, value: makeTool(catalogText) });
+    const tool = makeTool(catalogText);
+    for (const name of ['tool', 'tools']) {
+      defineProperty(globalThis, name, { configurable: false, writable: false, enumerable: true, value: tool });
+    }
+    defineProperty(globalThis, 'require', { ...hidden, value: host.makeRequire() });
   };
 
   const follow = (promise, onValue, onError) => {

@@ -6,7 +6,9 @@
 // `Array.prototype` or `JSON` cannot change how its values are read.
 
 const fs = require('node:fs');
+const { createRequire } = require('node:module');
 const net = require('node:net');
+const path = require('node:path');
 const util = require('node:util');
 const vm = require('node:vm');
 

@@ -210,7 +210,7 @@ def run_frame(channel, frame, namespace, filename):
         namespace["state"] = frame.get("state") or {}
     else:
         namespace.setdefault("state", {})
-    namespace["tool"] = make_tool(channel, frame["capabilities"])
+    namespace["tool"] = namespace["tools"] = make_tool(channel, frame["capabilities"])
     namespace["display"] = make_display(evaluation.images)
     return evaluation.run()
 

@@ -150,14 +150,14 @@ def load(source, filename):
 
 
 class PlainCalls(ast.NodeTransformer):
-    """Takes the `await` from `await tool.name(...)`: calls give back plain values in Python."""
+    """Takes the `await` from `await tools.name(...)`: calls give back plain values in Python."""
 
     def visit_Await(self, node):
         self.generic_visit(node)
         call = node.value
         if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):
             owner = call.func.value
-            if isinstance(owner, ast.Name) and owner.id == "tool":
+            if isinstance(owner, ast.Name) and owner.id in ("tool", "tools"):
                 return call
         return node
 
