@@ -24,6 +24,7 @@ use crate::report::Report;
 use crate::stats::{Samples, sample};
 
 const CALLS: u32 = 10_000;
+const CALLS_MANY: u32 = 100_000;
 const IDLE_VMS: u32 = 1_000;
 
 pub(crate) fn measure(options: &Options, report: &mut Report) -> Result<()> {
@@ -59,7 +60,17 @@ pub(crate) fn measure(options: &Options, report: &mut Report) -> Result<()> {
             "calls.concurrent_10k_ms",
             "ms",
             80.0,
-            &sample(20, || runtime.block_on(concurrent_calls(&engine)))?,
+            &sample(20, || runtime.block_on(concurrent_calls(&engine, CALLS)))?,
+        );
+    }
+    if options.wants("calls.concurrent_100k_ms") {
+        report.add(
+            "calls.concurrent_100k_ms",
+            "ms",
+            800.0,
+            &sample(5, || {
+                runtime.block_on(concurrent_calls(&engine, CALLS_MANY))
+            })?,
         );
     }
     if options.wants("vm.idle_1000_mb") {
@@ -166,10 +177,10 @@ impl Hook for PassingHook {
     }
 }
 
-fn limits() -> ScriptLimits {
+fn limits(calls: u32) -> ScriptLimits {
     ScriptLimits {
-        calls_max: CALLS,
-        calls_in_flight_max: CALLS as usize,
+        calls_max: calls,
+        calls_in_flight_max: calls as usize,
         ..ScriptLimits::default()
     }
 }
@@ -195,7 +206,7 @@ async fn pipeline_calls(engine: &VmEngine) -> Result<f64> {
     );
     let at = Instant::now();
     let options = RunOptions {
-        limits: limits(),
+        limits: limits(CALLS),
         ..RunOptions::default()
     };
     let result = run_script(engine, &Script::new(source), &environment, options).await;
@@ -212,21 +223,21 @@ impl ScriptHost for Echo {
     }
 }
 
-async fn concurrent_calls(engine: &VmEngine) -> Result<f64> {
+async fn concurrent_calls(engine: &VmEngine, calls: u32) -> Result<f64> {
     let tools = [("echo".to_owned(), "Returns its argument".to_owned())];
     let environment = Environment::new(tools, Vec::new(), Arc::new(Echo))?;
     let source = format!(
-        "const all = await Promise.all(Array.from({{length: {CALLS}}}, (_, i) => tools.echo({{i}}))); return all.length;"
+        "const all = await Promise.all(Array.from({{length: {calls}}}, (_, i) => tools.echo({{i}}))); return all.length;"
     );
     let at = Instant::now();
     let options = RunOptions {
-        limits: limits(),
+        limits: limits(calls),
         ..RunOptions::default()
     };
     let result = run_script(engine, &Script::new(source), &environment, options).await;
     let time = at.elapsed();
     let value = result.outcome.map_err(|error| anyhow!("{error:?}"))?;
-    if value != Some(JsonText::new(CALLS.to_string())) {
+    if value != Some(JsonText::new(calls.to_string())) {
         bail!("{value:?}");
     }
     Ok(time.as_secs_f64() * 1e3)

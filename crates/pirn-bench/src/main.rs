@@ -8,6 +8,7 @@
     reason = "a tool of development, which nothing is built on"
 )]
 
+mod commands;
 mod engine;
 mod interrupt;
 mod mcp;
@@ -71,6 +72,7 @@ fn main() -> Result<()> {
         scripts::measure(&options, &mut report)?;
         interrupt::measure(&options, &mut report)?;
         search::measure(&options, &mut report)?;
+        commands::measure(&options, &mut report)?;
         peers::measure(&options, &mut report)?;
     }
     if wants("mcp") {
