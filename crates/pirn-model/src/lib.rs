@@ -5,6 +5,8 @@
 //! the end as an [`AssistantMessage`], or a [`Failure`] that says whether another try is worth it. What a vendor wants back
 //! untouched, such as signatures of thoughts, is kept in the message, and left out when another vendor's model goes on.
 //!
+//! [`ModelClient`] sends a request and reads its reply, once: trying again is for whoever knows what has been done since.
+//!
 //! The crate has no tools, keeps no sessions and does not run turns. It reads no environment.
 //!
 //! ```
@@ -33,9 +35,11 @@
 )]
 
 mod arguments;
+mod client;
 mod decoder;
 mod draft;
 mod failure;
+mod http_date;
 mod message;
 mod model;
 mod replay;
@@ -45,6 +49,7 @@ mod sse;
 mod usage;
 mod wire;
 
+pub use client::{ClientLimits, IDLE_TIMEOUT_DEFAULT, ModelClient, ReplySink};
 pub use decoder::{Progress, Reply, ReplyDecoder, StreamEnd};
 pub use draft::ReplyEvent;
 pub use failure::{Failure, FailureKind};

@@ -147,7 +147,7 @@ impl Log {
     }
 
     /// Waits until `count` entries match.
-    pub(crate) async fn wait_for(&self, count: usize, matches: impl Fn(&Seen) -> bool + Send) {
+    pub async fn wait_for(&self, count: usize, matches: impl Fn(&Seen) -> bool + Send) {
         let mut changes = self.shared.count.subscribe();
         let enough = |_: &usize| self.lock().iter().filter(|seen| matches(seen)).count() >= count;
         // The sender lives as long as this log.

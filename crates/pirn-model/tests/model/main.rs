@@ -8,5 +8,6 @@
     reason = "tests prepare and inspect what they test"
 )]
 
+mod client;
 mod replies;
 mod requests;
