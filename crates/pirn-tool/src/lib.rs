@@ -92,5 +92,6 @@ pub use run::{CallSettings, ImageLimits, Run};
 pub use schema::{SchemaCheck, StandaloneSchema, closest, standalone_schema};
 pub use search::{Ranked, SearchDocument, rank, search_tools, tokenize};
 pub use tool::{
-    Annotations, Concurrency, Effects, Exposure, Namespace, Tool, ToolHandler, ToolSpec,
+    Annotations, Concurrency, Containment, Effects, Exposure, Namespace, Tool, ToolHandler,
+    ToolSpec,
 };

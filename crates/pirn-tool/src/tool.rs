@@ -152,12 +152,26 @@ pub struct ToolSpec {
     pub annotations: Annotations,
     /// The strongest truthful statement of what a call can do. Policy decides by it.
     pub effects: Effects,
+    /// What holds the processes that a call may start.
+    pub containment: Containment,
     /// Who sees and who may call the tool.
     pub exposure: Exposure,
     /// Advice for the system prompt, one sentence each.
     pub guidelines: Vec<String>,
     /// Whether calls may overlap.
     pub concurrency: Concurrency,
+}
+
+/// What holds the processes that a call may start.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Containment {
+    /// Pirn's own confinement, or none is needed.
+    #[default]
+    Held,
+    /// Nothing that Pirn knows of: the tool is a program that may do what the user may. Whoever allows processes because they are
+    /// confined has not allowed it.
+    Free,
 }
 
 impl ToolSpec {
@@ -171,6 +185,7 @@ impl ToolSpec {
             output_schema: None,
             annotations: Annotations::default(),
             effects: Effects::NONE,
+            containment: Containment::Held,
             exposure: Exposure::Direct,
             guidelines: Vec::new(),
             concurrency: Concurrency::Parallel,
@@ -189,7 +204,15 @@ impl ToolSpec {
             "output": self.output_schema,
             "annotations": self.annotations,
             "effects": effects,
+            "containment": self.containment,
         }))
+    }
+
+    /// Sets what holds the processes that a call may start.
+    #[must_use]
+    pub fn containment(mut self, containment: Containment) -> Self {
+        self.containment = containment;
+        self
     }
 
     /// Sets the input schema.

@@ -268,7 +268,7 @@ pub enum CommandConfinement {
 pub struct ProgramSubject {
     /// The name of the language it is written in.
     pub language: String,
-    /// Its whole source, as it is to be shown: nothing in it moves a terminal's cursor, hides or changes places.
+    /// Its whole source as it would run; whoever shows it escapes it.
     pub source: String,
     /// Bytes of the source itself.
     pub code_bytes: usize,

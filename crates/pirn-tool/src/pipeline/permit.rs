@@ -14,6 +14,7 @@ use crate::hook::HookCall;
 use crate::panic::{guarded, guarded_future};
 use crate::policy::{Decision, PolicyInput};
 use crate::registry::Entry;
+use crate::schema::undeclared;
 
 /// A call that the policy decides about.
 pub(super) struct Candidate<'a> {
@@ -61,6 +62,11 @@ impl Pipeline {
             Decision::Deny { reason } => return Err(denied(&reason)),
             Decision::Ask { reason } => reason,
         };
+        let spec = candidate.entry.tool.spec();
+        if let Some(complaint) = undeclared(&spec.input_schema, candidate.arguments) {
+            let message = format!("Tool {} was not called: {complaint}", spec.name);
+            return Err(Refusal::new(FailureKind::InvalidArguments, message));
+        }
         let Some(queue) = &self.inner.approvals else {
             return Err(denied(&format!(
                 "{reason}; it needs approval and there is nobody to ask"

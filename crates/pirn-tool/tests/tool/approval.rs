@@ -19,6 +19,7 @@ const PROJECT: &str = "/home/me/project";
 
 fn spec(name: &str) -> ToolSpec {
     ToolSpec::new(name, "Edits")
+        .input_schema(json!({"type": "object"}))
         .effects(Effects::WRITE)
         .namespace(Arc::new(pirn_tool::Namespace {
             name: "mcp__docs".into(),

@@ -40,7 +40,8 @@ async fn every_event_names_run_call_parent_tool_and_arguments() {
         rules: vec![Rule::for_effects(Verdict::Ask, Effects::WRITE)],
         ..RulePolicy::allow_all()
     };
-    let edit = echo_of(ToolSpec::new("edit", "").effects(Effects::WRITE));
+    let edit = ToolSpec::new("edit", "").effects(Effects::WRITE);
+    let edit = echo_of(edit.input_schema(json!({"type": "object"})));
     let pipeline = builder([relay("relay"), edit])
         .policy(Arc::new(policy))
         .approvals(queue)

@@ -189,7 +189,27 @@ fn asking() -> Arc<RulePolicy> {
 }
 
 fn writer() -> pirn_tool::Tool {
-    echo_of(ToolSpec::new("edit", "").effects(Effects::WRITE))
+    let spec = ToolSpec::new("edit", "").effects(Effects::WRITE);
+    echo_of(spec.input_schema(json!({"type": "object"})))
+}
+
+#[tokio::test]
+async fn what_a_tool_does_not_declare_is_refused_before_anybody_is_asked() {
+    let (queue, asked) = person(&Answer::allow_once());
+    let schema = json!({"type": "object", "properties": {"path": {"type": "string"}}});
+    let spec = ToolSpec::new("edit", "").effects(Effects::WRITE);
+    let pipeline = builder([echo_of(spec.input_schema(schema))])
+        .policy(asking())
+        .approvals(queue)
+        .build();
+    let outcome = call(&pipeline, "edit", json!({"path": "a", "paht": "b"})).await;
+    assert_eq!(
+        outcome.result.joined_text(),
+        "Tool edit was not called: there is no argument `paht`; did you mean `path`?"
+    );
+    assert_eq!(*asked.lock().unwrap(), [""; 0]);
+    call(&pipeline, "edit", json!({"path": "a"})).await;
+    assert_eq!(asked.lock().unwrap().len(), 1);
 }
 
 #[tokio::test]
