@@ -4,8 +4,6 @@
 //! [`NonInteractive::Allowed`] says so, whatever the second says. The second: with somebody to ask, the person is asked in the
 //! [`ApprovalQueue`] unless [`ProgramQuestions::Never`] says otherwise, or the call that brought the program was approved with it.
 
-mod escape;
-
 use std::fmt::Write as _;
 
 use pirn_tool::{
@@ -16,8 +14,6 @@ use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
 use crate::request::Language;
-
-pub use escape::escape_source;
 
 /// One program that is to be run, as a person is asked about it.
 #[derive(Debug, Clone)]
@@ -44,7 +40,7 @@ impl ProgramQuestion {
         Self {
             subject: ProgramSubject {
                 language: language.as_str().to_owned(),
-                source: escape_source(code),
+                source: code.to_owned(),
                 code_bytes: code.len(),
                 confinement,
                 callable,

@@ -105,7 +105,6 @@ pub use adapters::{
 };
 pub use confirmation::{
     Approval, ApprovalMemory, Denial, Gates, NonInteractive, ProgramQuestion, ProgramQuestions,
-    escape_source,
 };
 pub use error::{Error, ErrorKind};
 #[cfg(any(test, feature = "fuzzing"))]

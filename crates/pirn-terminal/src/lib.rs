@@ -1,12 +1,15 @@
-//! The user's terminal: questions and answers, pages of text, tables, and text of strangers that a terminal must not obey.
+//! The user's terminal: questions and answers, output while something runs, tables, and text of strangers that a terminal must not
+//! obey. No other crate writes to standard error or to the terminal.
 //!
 //! What is asked, and what an answer means, is the caller's. [`Tty`] is the terminal itself, whatever the standard streams are;
-//! [`Foreign`], [`on_one_line`] and [`without_controls`] make text of strangers harmless; [`Table`] sets rows of cells.
+//! [`Question`] is how everything is asked; [`Screen`] owns the standard streams while something runs. [`Text`] is all that a
+//! terminal is given: no way to make one lets a stranger's text, which is [`Foreign`], do anything there.
 //!
 //! ```
-//! use pirn_terminal::on_one_line;
+//! use pirn_terminal::{Foreign, on_one_line};
 //!
 //! assert_eq!(on_one_line("a\u{1b}[2Jb\n"), "a\\u{1b}[2Jb\\n");
+//! assert_eq!(format!("{}", Foreign::new("\u{202e}x")), "\\u{202e}x");
 //! ```
 
 #![cfg_attr(
@@ -17,12 +20,21 @@
     )
 )]
 
+mod block;
+mod foreign;
 mod pager;
+mod question;
+mod screen;
+mod streams;
 mod table;
+mod text;
 mod tty;
-mod visible;
 
-pub use pager::{Seen, show_pages};
+pub use block::Block;
+pub use foreign::{Foreign, cut, on_one_line, visible_code, without_controls};
+pub use question::{Question, Reading, Typed};
+pub use screen::{LateText, RowText, Screen, ScreenWire, Target};
+pub use streams::{Hold, is_error_terminal, is_output_terminal, note, write_error, write_output};
 pub use table::Table;
-pub use tty::{Answer, Key, Keys, Tty, columns};
-pub use visible::{Foreign, cut, ends, on_one_line, without_controls};
+pub use text::{Emphasis, Style, Text};
+pub use tty::{Key, Keys, Tty, columns};

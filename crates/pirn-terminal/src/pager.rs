@@ -1,17 +1,16 @@
-//! A source on the terminal: all of it where it fits, else page by page.
+//! A long text on the terminal: all of it where it fits, else page by page.
 
 use std::io;
 
+use crate::foreign::cut;
+use crate::text::{Emphasis, Style, Text};
 use crate::tty::{Key, Tty};
 
 /// Stands before every line of the source, so that none of them looks like ours.
 const MARGIN: &str = "  | ";
-/// Lines around the source: what is asked about above it, and the question below.
-const OTHER_ROWS: usize = 8;
-/// Rows where the terminal does not say how many it has.
-const ROWS_DEFAULT: usize = 24;
-/// Columns where the terminal does not say how many it has.
-const COLUMNS_DEFAULT: usize = 80;
+/// Rows that a page leaves free, so that who asks is still on the screen when the question is: the header, and below the page a
+/// remark, the question, and what is typed, which may need two rows each.
+const OTHER_ROWS: usize = 7;
 /// The least columns of text; a narrower terminal wraps by itself.
 const COLUMNS_MIN: usize = 20;
 /// Columns between the stops of tabs.
@@ -19,7 +18,7 @@ const TAB_COLUMNS: usize = 8;
 
 /// How much of the source was on the screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Seen {
+pub(crate) enum Seen {
     /// All of it.
     Everything,
     /// So many lines.
@@ -33,23 +32,52 @@ pub enum Seen {
     Interrupted,
 }
 
-/// Shows `source`, whose characters are all shown as themselves.
-pub fn show_pages(tty: &mut Tty, source: &str) -> io::Result<Seen> {
-    let (columns, rows) = tty.size().unwrap_or((COLUMNS_DEFAULT, ROWS_DEFAULT));
-    let lines = rows_of(source, columns);
-    if lines.len() + OTHER_ROWS <= rows {
-        tty.show(&text(&lines))?;
+/// What is shown, and on what terminal.
+#[derive(Debug)]
+pub(crate) struct Page {
+    /// The row above each page, no longer than a row.
+    pub(crate) header: String,
+    /// What is shown behind the margin; its characters are all shown as themselves.
+    pub(crate) body: String,
+    pub(crate) columns: usize,
+    pub(crate) rows: usize,
+}
+
+impl Page {
+    /// All of it at once.
+    pub(crate) fn whole(&self) -> Text {
+        self.of(&rows_of(&self.body, self.columns))
+    }
+
+    fn of(&self, rows: &[Row]) -> Text {
+        let rows = rows.iter().map(|row| {
+            let text = format!("{MARGIN}{}", row.text);
+            Text::line(text.trim_end())
+        });
+        let mut text = Text::line(&self.header);
+        text.extend(rows);
+        text
+    }
+}
+
+/// Shows a text: all of it where it fits, else page by page.
+pub(crate) fn show(tty: &mut Tty, page: &Page) -> io::Result<Seen> {
+    let lines = rows_of(&page.body, page.columns);
+    if lines.len() + OTHER_ROWS <= page.rows {
+        tty.show(&page.of(&lines))?;
         return Ok(Seen::Everything);
     }
     Pager {
-        page_rows: rows.saturating_sub(2).max(1),
+        page_rows: page.rows.saturating_sub(OTHER_ROWS).max(1),
         rows: lines,
         seen_rows: 0,
+        page,
     }
     .run(tty)
 }
 
-struct Pager {
+struct Pager<'a> {
+    page: &'a Page,
     rows: Vec<Row>,
     page_rows: usize,
     /// Rows from the first one on that were on the screen.
@@ -64,18 +92,20 @@ struct Row {
     line: usize,
 }
 
-impl Pager {
+impl Pager<'_> {
     fn run(mut self, tty: &mut Tty) -> io::Result<Seen> {
         let mut from = 0;
         loop {
             let to = (from + self.page_rows).min(self.rows.len());
-            tty.show(&text(self.rows.get(from..to).unwrap_or_default()))?;
+            let rows = self.rows.get(from..to).unwrap_or_default();
+            tty.show(&self.page.of(rows))?;
             self.seen_rows = self.seen_rows.max(to);
             let last_page = to == self.rows.len();
             if last_page && from == 0 {
                 return Ok(self.seen());
             }
-            match command(tty, &self.status(from, to))? {
+            let status = cut(&self.status(from, to), self.page.columns.saturating_sub(1));
+            match command(tty, &status)? {
                 Command::Next if last_page => return Ok(self.seen()),
                 Command::Next => from = to,
                 Command::Back => from = from.saturating_sub(self.page_rows),
@@ -127,7 +157,7 @@ enum Command {
 /// Shows the status line until a key means something, and takes it away again.
 fn command(tty: &mut Tty, status: &str) -> io::Result<Command> {
     let command = tty.with_keys(|keys| {
-        keys.show(&format!("\u{1b}[7m{status}\u{1b}[0m"))?;
+        keys.show(&Text::emphasised(Emphasis::Status, Style::Coloured, status))?;
         loop {
             match keys.read()? {
                 Key::Byte(b' ' | b'\r' | b'\n' | b'f') => return Ok(Command::Next),
@@ -138,14 +168,8 @@ fn command(tty: &mut Tty, status: &str) -> io::Result<Command> {
             }
         }
     });
-    tty.show("\r\u{1b}[K")?;
+    tty.show(&Text::empty_row())?;
     command
-}
-
-fn text(rows: &[Row]) -> String {
-    rows.iter()
-        .flat_map(|row| [MARGIN, row.text.as_str(), "\n"])
-        .collect()
 }
 
 /// The source as rows of the terminal. Characters beyond ASCII count as two columns, which is the most they take.

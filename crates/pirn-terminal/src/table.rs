@@ -1,11 +1,13 @@
-//! Rows of cells, cut to the width of the terminal.
+//! Rows of cells, as wide as the terminal.
 
-use crate::visible::{cut, on_one_line};
+use crate::foreign::{cut, on_one_line};
 
-/// The gap between two cells.
+/// The gap between two cells, and what lines below a row are set in by.
 const GAP: &str = "  ";
+/// The least columns that the last cell of a row is worth showing in; where it has less, cells stand below each other.
+const LAST_COLUMNS_MIN: usize = 24;
 
-/// A table without borders.
+/// A table without borders. Where its columns do not fit beside each other, the cells of a row stand below each other.
 #[derive(Debug)]
 pub struct Table {
     columns: usize,
@@ -20,7 +22,7 @@ enum Row {
 }
 
 impl Table {
-    /// An empty table whose rows are cut to so many columns.
+    /// An empty table for so many columns of text.
     pub fn new(columns: usize) -> Self {
         Self {
             columns,
@@ -34,13 +36,51 @@ impl Table {
         self.rows.push(Row::Cells(cells));
     }
 
-    /// Adds a line about the last row; it is not cut.
+    /// Adds a line about the last row; it is wrapped, not cut.
     pub fn below(&mut self, line: &str) {
         self.rows.push(Row::Below(on_one_line(line)));
     }
 
     /// The text. Every cell but the last of a row is as wide as its column.
     pub fn render(&self) -> String {
+        let widths = self.widths();
+        let fixed: usize = widths
+            .iter()
+            .rev()
+            .skip(1)
+            .map(|width| width + GAP.len())
+            .sum();
+        let last = widths.last().copied().unwrap_or_default();
+        let fits = fixed + last.min(LAST_COLUMNS_MIN) <= self.columns;
+        let mut text = String::new();
+        for row in &self.rows {
+            match row {
+                Row::Below(line) => self.push_below(&mut text, line),
+                Row::Cells(cells) if fits => {
+                    let cells: Vec<String> = cells
+                        .iter()
+                        .zip(&widths)
+                        .map(|(cell, width)| format!("{cell:<width$}"))
+                        .collect();
+                    text.push_str(&cut(cells.join(GAP).trim_end(), self.columns));
+                    text.push('\n');
+                }
+                Row::Cells(cells) => {
+                    let mut cells = cells.iter().filter(|cell| !cell.is_empty());
+                    if let Some(first) = cells.next() {
+                        for piece in wrapped(first, self.columns) {
+                            text.push_str(&piece);
+                            text.push('\n');
+                        }
+                    }
+                    cells.for_each(|cell| self.push_below(&mut text, cell));
+                }
+            }
+        }
+        text
+    }
+
+    fn widths(&self) -> Vec<usize> {
         let mut widths: Vec<usize> = Vec::new();
         for row in &self.rows {
             let Row::Cells(cells) = row else {
@@ -51,24 +91,34 @@ impl Table {
                 *width = (*width).max(cell.chars().count());
             }
         }
-        let mut text = String::new();
-        for row in &self.rows {
-            match row {
-                Row::Below(line) => {
-                    text.push_str(GAP);
-                    text.push_str(line);
-                }
-                Row::Cells(cells) => {
-                    let cells: Vec<String> = cells
-                        .iter()
-                        .zip(&widths)
-                        .map(|(cell, width)| format!("{cell:<width$}"))
-                        .collect();
-                    text.push_str(&cut(cells.join(GAP).trim_end(), self.columns));
-                }
-            }
+        widths
+    }
+
+    fn push_below(&self, text: &mut String, line: &str) {
+        for piece in wrapped(line, self.columns.saturating_sub(GAP.len())) {
+            text.push_str(GAP);
+            text.push_str(&piece);
             text.push('\n');
         }
-        text
     }
 }
+
+/// A line as pieces of at most so many columns, broken between words where there are any.
+fn wrapped(line: &str, columns: usize) -> Vec<String> {
+    let mut pieces = Vec::new();
+    let mut piece = String::new();
+    for word in line.split(' ') {
+        let (used, width) = (piece.chars().count(), word.chars().count());
+        if used > 0 && used + 1 + width > columns {
+            pieces.push(std::mem::take(&mut piece));
+        } else if used > 0 {
+            piece.push(' ');
+        }
+        piece.push_str(word);
+    }
+    pieces.push(piece);
+    pieces
+}
+
+#[cfg(test)]
+mod tests;

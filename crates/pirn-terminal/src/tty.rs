@@ -2,17 +2,12 @@
 
 use std::io;
 
-/// An answer of the user.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Answer {
-    /// This once.
-    Yes,
-    /// Not this time.
-    No,
-    /// This, and all that are like it.
-    All,
-}
+use crate::text::Text;
 
+/// Rows where the terminal does not say how many it has.
+const ROWS_DEFAULT: usize = 24;
+/// Columns where the terminal does not say how many it has.
+const COLUMNS_DEFAULT: usize = 80;
 /// Questions that are not answered with one of the letters count as no after so many tries.
 #[cfg(unix)]
 const TRIES_MAX: usize = 3;
@@ -40,23 +35,11 @@ impl Tty {
             .map(Self)
     }
 
-    /// Shows `question`, then `prompt`, and waits for the answer. What was typed before does not count.
-    pub fn ask(mut self, question: &str, prompt: &str) -> io::Result<Answer> {
-        self.show(question)?;
-        let answer = self.choose(prompt, |word| match word.to_ascii_lowercase().as_str() {
-            "y" | "yes" => Ok(Answer::Yes),
-            "n" | "no" | "" => Ok(Answer::No),
-            "a" | "all" => Ok(Answer::All),
-            _ => Err(String::new()),
-        })?;
-        Ok(answer.unwrap_or(Answer::No))
-    }
-
     /// Shows `prompt` until `read` takes the answer. What `read` says against an answer is shown before the next try. `None` at
     /// the end of the input and after too many tries.
     pub fn choose<T>(
         &mut self,
-        prompt: &str,
+        prompt: &Text,
         read: impl Fn(&str) -> Result<T, String>,
     ) -> io::Result<Option<T>> {
         for _ in 0..TRIES_MAX {
@@ -66,25 +49,25 @@ impl Tty {
             match read(line.trim()) {
                 Ok(answer) => return Ok(Some(answer)),
                 Err(problem) if problem.is_empty() => {}
-                Err(problem) => self.show(&format!("  {problem}\n"))?,
+                Err(problem) => self.show(&Text::line(format_args!("  {problem}")))?,
             }
         }
         Ok(None)
     }
 
     /// Shows text.
-    pub fn show(&mut self, text: &str) -> io::Result<()> {
+    pub fn show(&mut self, text: &Text) -> io::Result<()> {
         use std::io::Write as _;
-        self.0.write_all(text.as_bytes())
+        self.0.write_all(text.as_str().as_bytes())
     }
 
     /// Shows `prompt` and reads a line. What was typed before does not count. `None` at the end of the input.
-    pub fn line(&mut self, prompt: &str) -> io::Result<Option<String>> {
+    pub fn line(&mut self, prompt: &Text) -> io::Result<Option<String>> {
         rustix::termios::tcflush(&self.0, rustix::termios::QueueSelector::IFlush)?;
         self.show(prompt)?;
         let line = self.read_line()?;
         if line.is_none() {
-            self.show("\n")?;
+            self.show(&Text::line(""))?;
         }
         Ok(line)
     }
@@ -127,9 +110,9 @@ pub struct Keys<'a>(&'a mut std::fs::File);
 #[cfg(unix)]
 impl Keys<'_> {
     /// Shows text: what is pressed after it was seen counts.
-    pub fn show(&mut self, text: &str) -> io::Result<()> {
+    pub fn show(&mut self, text: &Text) -> io::Result<()> {
         use std::io::Write as _;
-        self.0.write_all(text.as_bytes())
+        self.0.write_all(text.as_str().as_bytes())
     }
 
     /// Waits for the next key.
@@ -164,7 +147,11 @@ impl Keys<'_> {
 #[cfg(unix)]
 impl Tty {
     /// Columns and rows.
-    pub fn size(&self) -> Option<(usize, usize)> {
+    pub(crate) fn size_or_default(&self) -> (usize, usize) {
+        self.size().unwrap_or((COLUMNS_DEFAULT, ROWS_DEFAULT))
+    }
+
+    fn size(&self) -> Option<(usize, usize)> {
         let size = rustix::termios::tcgetwinsize(&self.0).ok()?;
         (size.ws_col > 0 && size.ws_row > 0)
             .then(|| (usize::from(size.ws_col), usize::from(size.ws_row)))
@@ -190,6 +177,7 @@ impl Tty {
 
 /// Columns of the terminal behind standard error.
 #[cfg(unix)]
+#[expect(clippy::disallowed_methods, reason = "nothing is written")]
 pub fn columns() -> Option<usize> {
     let size = rustix::termios::tcgetwinsize(std::io::stderr()).ok()?;
     (size.ws_col > 0).then_some(usize::from(size.ws_col))
@@ -207,33 +195,28 @@ impl Tty {
         Err(io::Error::from(io::ErrorKind::Unsupported))
     }
 
-    /// Shows `question`, then `prompt`, and waits for the answer.
-    pub fn ask(self, _question: &str, _prompt: &str) -> io::Result<Answer> {
-        Err(io::Error::from(io::ErrorKind::Unsupported))
-    }
-
     /// Shows `prompt` until `read` takes the answer.
     pub fn choose<T>(
         &mut self,
-        _prompt: &str,
+        _prompt: &Text,
         _read: impl Fn(&str) -> Result<T, String>,
     ) -> io::Result<Option<T>> {
         Err(io::Error::from(io::ErrorKind::Unsupported))
     }
 
     /// Shows text.
-    pub fn show(&mut self, _text: &str) -> io::Result<()> {
+    pub fn show(&mut self, _text: &Text) -> io::Result<()> {
         Err(io::Error::from(io::ErrorKind::Unsupported))
     }
 
     /// Shows `prompt` and reads a line.
-    pub fn line(&mut self, _prompt: &str) -> io::Result<Option<String>> {
+    pub fn line(&mut self, _prompt: &Text) -> io::Result<Option<String>> {
         Err(io::Error::from(io::ErrorKind::Unsupported))
     }
 
     /// Columns and rows.
-    pub fn size(&self) -> Option<(usize, usize)> {
-        None
+    pub(crate) fn size_or_default(&self) -> (usize, usize) {
+        (COLUMNS_DEFAULT, ROWS_DEFAULT)
     }
 
     /// Reads keys without waiting for a line's end.
@@ -253,7 +236,7 @@ pub struct Keys;
 #[cfg(not(unix))]
 impl Keys {
     /// Shows text.
-    pub fn show(&mut self, _text: &str) -> io::Result<()> {
+    pub fn show(&mut self, _text: &Text) -> io::Result<()> {
         Err(io::Error::from(io::ErrorKind::Unsupported))
     }
 

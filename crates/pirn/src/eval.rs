@@ -31,7 +31,7 @@ use crate::failure::{Exit, Failure};
 use crate::interrupt;
 use crate::invocation::Invocation;
 use crate::project::Project;
-use crate::questions::{self, TerminalQuestions};
+use crate::questions::{self, Asker, TerminalQuestions};
 use crate::standard;
 use answer::Answering;
 use pirn_settings::ProjectFileKind;
@@ -70,9 +70,11 @@ pub(crate) fn run(arguments: &EvalArguments, invocation: &Invocation) -> Result<
     let (runtime, questions) = {
         let _entered = event_loop.enter();
         let runtime = work.runtime(store, cwd, approvals.as_ref())?;
-        let screen = screen.questions();
-        let questions =
-            approvals.map(|queue| TerminalQuestions::start(&queue, Some(screen), invocation));
+        let asker = Asker {
+            name: "The program",
+            screen: Some(screen.questions()),
+        };
+        let questions = approvals.map(|queue| TerminalQuestions::start(&queue, asker, invocation));
         (runtime, questions)
     };
     if let Some(shortcoming) = runtime

@@ -29,7 +29,7 @@ use crate::interrupt;
 use crate::invocation::{Display, Invocation};
 use crate::mcp::{Configuration, TraceWhen, server_options, settle_and_tell};
 use crate::project::Project;
-use crate::questions::{self, TerminalQuestions};
+use crate::questions::{self, Asker, TerminalQuestions};
 use crate::standard;
 use answer::Answering;
 use pirn_settings::{CodemodeSettings, Settings};
@@ -79,9 +79,11 @@ pub(crate) fn run(arguments: ExecArguments, invocation: &Invocation) -> Result<E
         if let Some(approvals) = &approvals {
             builder = builder.approvals(approvals.clone());
         }
-        let screen = screen.questions();
-        let questions =
-            approvals.map(|queue| TerminalQuestions::start(&queue, Some(screen), invocation));
+        let asker = Asker {
+            name: "The script",
+            screen: Some(screen.questions()),
+        };
+        let questions = approvals.map(|queue| TerminalQuestions::start(&queue, asker, invocation));
         (builder.build()?, questions)
     };
     toolset::check(&plan.filter, &runtime)?;

@@ -1,9 +1,9 @@
 //! How the program ends, and how every error looks.
 
-use std::fmt::Write as _;
 use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use pirn_terminal::{Emphasis, Style, Text};
 
 /// The exit codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -155,20 +155,21 @@ impl Failure {
     }
 
     /// The text for people.
-    pub(crate) fn render(&self, style: Style) -> String {
-        let mut text = format!("{} {}\n", style.error("error:"), self.error);
+    pub(crate) fn render(&self, style: Style) -> Text {
+        let mut text = Text::emphasised(Emphasis::Error, style, "error:");
+        text.push(&Text::lines(format_args!(" {}\n", self.error)));
         for cause in self.error.chain().skip(1) {
-            writeln_to(&mut text, format_args!("  caused by: {cause}"));
+            text.push(&Text::lines(format_args!("  caused by: {cause}\n")));
         }
         for detail in &self.details {
-            writeln_to(&mut text, format_args!("\n{detail}"));
+            text.push(&Text::lines(format_args!("\n{detail}\n")));
         }
         for (index, hint) in self.hints.iter().enumerate() {
-            let gap = if index == 0 { "\n" } else { "" };
-            writeln_to(
-                &mut text,
-                format_args!("{gap}{} {hint}", style.hint("hint:")),
-            );
+            if index == 0 {
+                text.push(&Text::line(""));
+            }
+            text.push(&Text::emphasised(Emphasis::Hint, style, "hint:"));
+            text.push(&Text::line(format_args!(" {hint}")));
         }
         text
     }
@@ -194,41 +195,5 @@ impl From<pirn_runtime::Error> for Failure {
         let hints = error.hints().to_vec();
         let failure = Self::from(anyhow::Error::from(error)).with_exit(exit);
         hints.into_iter().fold(failure, Self::hint)
-    }
-}
-
-fn writeln_to(text: &mut String, line: std::fmt::Arguments<'_>) {
-    // Writing to a string cannot fail.
-    let _infallible = writeln!(text, "{line}");
-}
-
-/// Whether messages are coloured. No meaning is in the colour alone.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Style {
-    /// Colours of the terminal's own palette.
-    Coloured,
-    /// Text only.
-    Plain,
-}
-
-impl Style {
-    fn error(self, word: &str) -> String {
-        self.paint("1;31", word)
-    }
-
-    fn hint(self, word: &str) -> String {
-        self.paint("1;36", word)
-    }
-
-    /// A word before a remark that is no error.
-    pub(crate) fn note(self, word: &str) -> String {
-        self.paint("1", word)
-    }
-
-    fn paint(self, code: &str, word: &str) -> String {
-        match self {
-            Self::Coloured => format!("\u{1b}[{code}m{word}\u{1b}[0m"),
-            Self::Plain => word.to_owned(),
-        }
     }
 }

@@ -6,10 +6,10 @@ use std::path::PathBuf;
 
 use anyhow::Context as _;
 use pirn_settings::HostEnv;
-use pirn_terminal::{Table, Tty, columns};
+use pirn_terminal::{Style, Table, Tty, columns, is_error_terminal, is_output_terminal};
 
 use crate::consent::Asking;
-use crate::failure::{Failure, Style};
+use crate::failure::Failure;
 use crate::variables::{
     HOME, NO_COLOR, PIRN_BROWSER, PIRN_HOME, PIRN_SHELL, TERM, TMPDIR, for_children,
 };
@@ -69,7 +69,7 @@ impl Invocation {
             .read()
             .map(PathBuf::from)
             .or_else(|| home.as_ref().map(|home| home.join(".pirn")));
-        let stderr = stream(std::io::stderr().is_terminal());
+        let stderr = stream(is_error_terminal());
         Ok(Self {
             host: HostEnv {
                 cwd,
@@ -81,7 +81,7 @@ impl Invocation {
             },
             browser: PIRN_BROWSER.read(),
             stdin: stream(std::io::stdin().is_terminal()),
-            stdout: stream(std::io::stdout().is_terminal()),
+            stdout: stream(is_output_terminal()),
             stderr,
             display: display(stderr),
         })
@@ -122,7 +122,7 @@ fn display(stderr: Stream) -> Display {
 
 /// How messages on standard error look; asked also before anything else is known.
 pub(crate) fn message_style() -> Style {
-    match display(stream(std::io::stderr().is_terminal())) {
+    match display(stream(is_error_terminal())) {
         Display::Moving if NO_COLOR.read().is_none() => Style::Coloured,
         Display::Moving | Display::Lines => Style::Plain,
     }

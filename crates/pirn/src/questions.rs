@@ -6,6 +6,7 @@ mod format;
 mod host;
 mod program;
 mod server;
+mod trust;
 
 use std::collections::BTreeSet;
 use std::io;
@@ -13,7 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use pirn_runtime::{FileGrants, HostEnv};
-use pirn_terminal::{Tty, on_one_line};
+use pirn_terminal::{Hold, Text, Tty, Typed, on_one_line};
 use pirn_tool::{
     Answer, AnswerError, ApprovalQueue, ApprovalRequest, Choice, FrontEnd, OpenQuestions, Scope,
     Subject,
@@ -22,8 +23,11 @@ use tokio::task::JoinHandle;
 
 use crate::browser::Browser;
 use crate::consent::Asking;
+use crate::event_loop;
 use crate::exec::Questions as ScreenTurns;
 use crate::invocation::Invocation;
+
+pub(crate) use trust::{TrustOffer, trust_answer, trust_request};
 
 /// The queue of what a command asks; `None` where nobody can be asked.
 pub(crate) fn queue(invocation: &Invocation) -> Option<ApprovalQueue> {
@@ -38,6 +42,15 @@ pub(crate) fn queue(invocation: &Invocation) -> Option<ApprovalQueue> {
     }
 }
 
+/// Whose calls are asked about.
+#[derive(Debug)]
+pub(crate) struct Asker {
+    /// Who makes the calls, as the start of a sentence.
+    pub(crate) name: &'static str,
+    /// What is painted meanwhile; `None` for commands that paint nothing.
+    pub(crate) screen: Option<ScreenTurns>,
+}
+
 /// Shows the questions of a queue, one after the other, until it is dropped.
 #[derive(Debug)]
 pub(crate) struct TerminalQuestions {
@@ -47,17 +60,29 @@ pub(crate) struct TerminalQuestions {
 impl TerminalQuestions {
     /// Shows the questions of this queue from now on; nothing else is shown on the screen meanwhile. Must be called inside an
     /// event loop.
-    pub(crate) fn start(
-        queue: &ApprovalQueue,
-        screen: Option<ScreenTurns>,
-        invocation: &Invocation,
-    ) -> Self {
+    pub(crate) fn start(queue: &ApprovalQueue, asker: Asker, invocation: &Invocation) -> Self {
         // Added before anything can ask.
         let front_end = queue.front_end();
         Self {
-            task: tokio::spawn(serve(front_end, screen, invocation.clone())),
+            task: tokio::spawn(serve(front_end, asker, invocation.clone())),
         }
     }
+}
+
+/// Asks one question before anything runs that could ask others. `None` where nobody can be asked.
+pub(crate) fn ask_alone(request: ApprovalRequest, invocation: &Invocation) -> Option<Answer> {
+    let queue = queue(invocation)?;
+    let event_loop = event_loop::on_main_thread().ok()?;
+    let answer = event_loop.block_on(async {
+        let asker = Asker {
+            name: "Pirn",
+            screen: None,
+        };
+        let _questions = TerminalQuestions::start(&queue, asker, invocation);
+        queue.ask(request).await.answer
+    });
+    event_loop.shutdown_background();
+    Some(answer)
 }
 
 impl Drop for TerminalQuestions {
@@ -76,7 +101,7 @@ enum Said {
     Interrupt,
 }
 
-async fn serve(mut front_end: FrontEnd, screen: Option<ScreenTurns>, invocation: Invocation) {
+async fn serve(mut front_end: FrontEnd, asker: Asker, invocation: Invocation) {
     let browser = Browser::new(&invocation);
     // A question that is left open is not shown again.
     let mut shown: BTreeSet<String> = BTreeSet::new();
@@ -92,9 +117,10 @@ async fn serve(mut front_end: FrontEnd, screen: Option<ScreenTurns>, invocation:
             continue;
         };
         shown.insert(question.id.clone());
-        let _turn = match &screen {
-            Some(screen) => Some(screen.open().await),
-            None => None,
+        // Until it is dropped nothing else reaches the terminal.
+        let _turn = match &asker.screen {
+            Some(screen) => (Some(screen.open().await), None),
+            None => (None, Some(Hold::new())),
         };
         // An answer that was given meanwhile may cover it.
         open = front_end.queue().open_questions();
@@ -102,7 +128,14 @@ async fn serve(mut front_end: FrontEnd, screen: Option<ScreenTurns>, invocation:
             continue;
         }
         let revision = open.revision;
-        let (said, latest) = put(&question, &mut front_end, open, &invocation.host).await;
+        let (said, latest) = put(
+            &question,
+            asker.name,
+            &mut front_end,
+            open,
+            &invocation.host,
+        )
+        .await;
         open = latest;
         match said {
             Some(Said::Answer(answer)) => give(front_end.queue(), revision, &question, answer),
@@ -132,6 +165,7 @@ fn is_open(open: &OpenQuestions, id: &str) -> bool {
 /// back, and must not be taken for the answer to the next question. `None` where the terminal fails.
 async fn put(
     question: &Arc<ApprovalRequest>,
+    asker: &'static str,
     front_end: &mut FrontEnd,
     mut open: OpenQuestions,
     host: &HostEnv,
@@ -139,7 +173,7 @@ async fn put(
     let (asked, host) = (Arc::clone(question), host.clone());
     let is_wanted = Arc::new(AtomicBool::new(true));
     let still_wanted = Arc::clone(&is_wanted);
-    let mut reading = tokio::task::spawn_blocking(move || ask(&asked, &still_wanted, &host));
+    let mut reading = tokio::task::spawn_blocking(move || ask(&asked, asker, &still_wanted, &host));
     loop {
         tokio::select! {
             said = &mut reading => {
@@ -156,12 +190,15 @@ async fn put(
     }
 }
 
-fn ask(question: &ApprovalRequest, is_wanted: &AtomicBool, host: &HostEnv) -> io::Result<Said> {
+fn ask(
+    question: &ApprovalRequest,
+    asker: &str,
+    is_wanted: &AtomicBool,
+    host: &HostEnv,
+) -> io::Result<Said> {
     let mut tty = Tty::open()?;
-    // Undoes whatever was shown before.
-    tty.show("\u{1b}[0m")?;
     match &question.subject {
-        Subject::Tool(tool) => call::ask(&mut tty, tool, question),
+        Subject::Tool(tool) => call::ask(&mut tty, asker, tool, question),
         Subject::Host => host::ask(&mut tty, question, host),
         Subject::Elicitation {
             server,
@@ -169,20 +206,16 @@ fn ask(question: &ApprovalRequest, is_wanted: &AtomicBool, host: &HostEnv) -> io
             form,
         } => server::ask(&mut tty, (server, message), form, is_wanted),
         Subject::Program(program) => program::ask(&mut tty, program, question),
-        Subject::Trust { folder } => {
-            let prompt = format!("Trust the files of {}? [y]es, [n]o: ", on_one_line(folder));
-            let answer = tty.choose(&prompt, yes_or_no)?;
-            Ok(Said::Answer(answer.unwrap_or_else(Answer::deny)))
-        }
+        Subject::Trust { folder } => trust::ask(&mut tty, folder, question),
     }
 }
 
-/// Yes to what was shown, or no.
-fn yes_or_no(word: &str) -> Result<Answer, String> {
-    match word.to_ascii_lowercase().as_str() {
-        "y" | "yes" => Ok(Answer::allow_once()),
-        "n" | "no" | "" => Ok(Answer::deny()),
-        _ => Err(String::new()),
+/// What came of a question; nobody at the terminal means no.
+fn said(typed: Typed<Answer>) -> Said {
+    match typed {
+        Typed::Answer(answer) => Said::Answer(answer),
+        Typed::Nothing => Said::Answer(Answer::deny()),
+        Typed::Interrupted => Said::Interrupt,
     }
 }
 
@@ -198,10 +231,9 @@ fn give(queue: &ApprovalQueue, revision: u64, question: &ApprovalRequest, answer
         // What waited for it is gone.
         Ok(()) | Err(AnswerError::NotOpen | AnswerError::Stale | AnswerError::NotOffered) => {}
         Err(AnswerError::NotKept(error)) => {
-            tell(&format!(
-                "  It counts for this session only: {}\n",
-                on_one_line(&error.to_string())
-            ));
+            tell(&Text::line(format_args!(
+                "  It counts for this session only: {error}"
+            )));
             let choice = offered(question, Scope::Session).unwrap_or(&Choice::ONCE);
             // There is nothing left to try.
             let _gone = queue.answer(revision, &question.id, Answer::allow(choice.clone()));
@@ -212,9 +244,9 @@ fn give(queue: &ApprovalQueue, revision: u64, question: &ApprovalRequest, answer
 /// Opens a page; where that fails the user opens it, since its address is on the screen.
 fn visit(browser: &Browser, url: &str) {
     if let Err(error) = browser.open(url) {
-        tell(&format!(
-            "  The browser did not start ({error}); open the page yourself.\n"
-        ));
+        tell(&Text::line(format_args!(
+            "  The browser did not start ({error}); open the page yourself."
+        )));
     }
 }
 
@@ -226,12 +258,11 @@ fn give_up(question: &ApprovalRequest) {
             "whoever asked".to_owned()
         }
     };
-    tell(&format!(
-        "\n  {who} waits no longer for the answer; Enter goes on.\n"
-    ));
+    let words = format!("\n  {who} is no longer waiting; press Enter to continue.\n");
+    tell(&Text::lines(words));
 }
 
-fn tell(text: &str) {
+fn tell(text: &Text) {
     let shown = Tty::open().and_then(|mut tty| tty.show(text));
     // Without a terminal there is nobody to be told.
     drop(shown);

@@ -42,7 +42,14 @@ fn lines_are_wrapped_at_the_terminals_width() {
 
 #[test]
 fn what_was_not_shown_is_counted_in_lines() {
+    let page = Page {
+        header: String::new(),
+        body: String::new(),
+        columns: 25,
+        rows: 9,
+    };
     let pager = |seen_rows| Pager {
+        page: &page,
         rows: rows_of(&format!("{}\nlast", "x".repeat(60)), 25),
         page_rows: 2,
         seen_rows,

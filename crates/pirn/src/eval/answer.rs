@@ -13,7 +13,6 @@ use crate::exec::{CallDisplay, Items, Screen, ScreenOptions};
 use crate::failure::{Exit, Failure};
 use crate::invocation::{Display, Invocation};
 use crate::standard;
-use pirn_terminal::{on_one_line, without_controls};
 
 /// How the result is shown.
 #[derive(Debug)]
@@ -80,8 +79,6 @@ impl Answering {
         ScreenOptions {
             items: Items::None,
             calls,
-            stdout: invocation.stdout,
-            stderr: invocation.stderr,
             folder: OutputFolder::new(&self.folder),
         }
     }
@@ -155,9 +152,9 @@ impl Answering {
 
     /// A program that failed.
     fn failed(&self, outcome: &EvalOutcome, failure: &EvalFailure) -> Failure {
-        let mut told = Failure::new(exit(failure.kind), without_controls(&failure.message));
+        let mut told = Failure::new(exit(failure.kind), failure.message.clone());
         if let Some(trace) = &failure.trace {
-            told = told.detail(without_controls(trace.trim_end()));
+            told = told.detail(trace.trim_end());
         }
         match outcome.calls.len() {
             0 => {}
@@ -192,12 +189,12 @@ fn notes(report: &EvalReport) -> Vec<String> {
     if outcome.is_cut {
         notes.push("the output was longer than is kept, and was cut".to_owned());
     }
-    notes.extend(outcome.notes.iter().map(|note| on_one_line(note)));
+    notes.extend(outcome.notes.iter().cloned());
     notes.extend(
         outcome
             .lossy
             .iter()
-            .map(|place| format!("the value is not whole: {}", on_one_line(place))),
+            .map(|place| format!("the value was converted: {place}")),
     );
     notes
 }

@@ -58,7 +58,7 @@ impl Calls {
                 record.status = receipt.status;
                 record.duration = Some(duration);
                 record.error.clone_from(&receipt.error);
-                self.wire.call_ended(record);
+                self.wire.call_ended(&record);
             }
             EventKind::Started
             | EventKind::Updated(_)

@@ -14,9 +14,8 @@ use super::screen::{CallDisplay, Items, Screen, ScreenOptions};
 use crate::arguments::ExecArguments;
 use crate::confinement;
 use crate::failure::{Exit, Failure};
-use crate::invocation::{Display, Invocation, Stream};
+use crate::invocation::{Display, Invocation};
 use crate::standard;
-use pirn_terminal::without_controls;
 
 /// Lines of the header that a model reads; what follows is about a cut.
 const HEADER_LINES: usize = 3;
@@ -89,8 +88,6 @@ impl Answering {
         ScreenOptions {
             items,
             calls,
-            stdout: invocation.stdout,
-            stderr: invocation.stderr,
             folder: self.folder.clone(),
         }
     }
@@ -102,7 +99,6 @@ impl Answering {
         confinement: Option<&Confinement>,
         screen: Screen,
     ) -> Result<(), Failure> {
-        let stdout = screen.stdout();
         if let (Form::Stream, Ok(Some(_))) = (self.form, &result.outcome) {
             let value = ScriptResult {
                 output: Vec::new(),
@@ -119,7 +115,7 @@ impl Answering {
             Form::Cut { tokens_max } => {
                 let (text, cut) =
                     shown(&self.lay_out(&without_console(result), LayoutKind::Items, tokens_max));
-                write(stdout, &text)?;
+                standard::write_out(&text)?;
                 if let Some(remark) = cut {
                     standard::note(&remark);
                 }
@@ -128,7 +124,7 @@ impl Answering {
             Form::Laid { kind, tokens_max } => {
                 let laid_out = self.lay_out(result, kind, tokens_max);
                 let text: String = laid_out.content.iter().map(block_text).collect();
-                write(stdout, &text)
+                standard::write_out(&text)
             }
             Form::Json => {
                 let mut answer = result.to_json();
@@ -151,13 +147,6 @@ impl Answering {
                 notes: Vec::new(),
             },
         )
-    }
-}
-
-fn write(stdout: Stream, text: &str) -> Result<(), Failure> {
-    match stdout {
-        Stream::Terminal => standard::write_out(&without_controls(text)),
-        Stream::Other => standard::write_out(text),
     }
 }
 
@@ -260,7 +249,7 @@ pub(super) fn failure(error: &ScriptError, records: &[CallRecord], registry: &Re
     };
     // What follows "error:" need not say so again.
     let text = text.strip_prefix("Error: ").unwrap_or(&text);
-    let mut failure = Failure::new(exit(error.kind), without_controls(text));
+    let mut failure = Failure::new(exit(error.kind), text);
     if let Some(summary) = calls::summary(records, registry) {
         failure = failure.detail(summary);
     }

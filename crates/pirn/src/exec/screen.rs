@@ -1,20 +1,17 @@
 //! What is seen while a script runs: its items, and its calls.
 
 mod lines;
-mod painter;
 
 use std::io;
 use std::sync::Arc;
-use std::sync::mpsc::{self, Sender};
-use std::thread::JoinHandle;
 
 use anyhow::Context as _;
 use pirn_codemode::{CallRecord, OutputFolder, Progress, ProgressSink};
+use pirn_terminal::{Hold, Target};
 use pirn_vm::Output;
 use tokio::sync::{Mutex, OwnedMutexGuard, oneshot};
 
-use crate::invocation::Stream;
-use painter::Painter;
+use super::answer::item_text;
 
 /// Which items are shown as they come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,164 +36,129 @@ pub(crate) enum CallDisplay {
 }
 
 /// What is shown, and where.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct ScreenOptions {
-    /// Items.
+    /// Which items.
     pub(crate) items: Items,
-    /// Calls.
+    /// Which calls.
     pub(crate) calls: CallDisplay,
-    /// Where standard output leads.
-    pub(crate) stdout: Stream,
-    /// Where standard error leads.
-    pub(crate) stderr: Stream,
     /// Where pictures are kept.
     pub(crate) folder: OutputFolder,
 }
 
-/// News for the thread that paints. The channel needs no bound of its own: what goes through it is bounded by the script's limits
-/// on output and calls.
-#[derive(Debug)]
-enum News {
-    Item(Output),
-    Message(String),
-    Text(String),
-    ErrorText(String),
-    CallStarted(CallRecord),
-    CallEnded(CallRecord),
-    QuestionOpened(oneshot::Sender<()>),
-    QuestionClosed,
-    Finished,
-}
-
-/// The thread that owns both standard streams while a script runs. Whoever has news never waits for a slow terminal.
+/// The screen, and what of a run it shows.
 #[derive(Debug)]
 pub(crate) struct Screen {
-    news: Sender<News>,
+    screen: pirn_terminal::Screen,
     /// Held by whoever asks.
     turn: Arc<Mutex<()>>,
-    thread: JoinHandle<io::Result<()>>,
-    items: Items,
-    calls: CallDisplay,
-    stdout: Stream,
+    options: ScreenOptions,
 }
 
 impl Screen {
-    /// Starts the thread.
+    /// Starts the screen.
     pub(crate) fn start(options: ScreenOptions) -> anyhow::Result<Self> {
-        let (news, receiver) = mpsc::channel();
-        let ScreenOptions {
-            items,
-            calls,
-            stdout,
-            ..
-        } = options;
-        let painter = Painter::new(options);
-        let thread = std::thread::Builder::new()
-            .name("screen".to_owned())
-            .spawn(move || painter.paint(&receiver))
-            .context("the thread that shows the output cannot start")?;
         Ok(Self {
-            news,
+            screen: pirn_terminal::Screen::start()
+                .context("the thread that shows the output cannot start")?,
             turn: Arc::default(),
-            thread,
-            items,
-            calls,
-            stdout,
+            options,
         })
-    }
-
-    /// Where standard output leads.
-    pub(crate) fn stdout(&self) -> Stream {
-        self.stdout
     }
 
     /// Receives the progress of a script.
     pub(crate) fn progress(&self) -> ProgressSink {
-        let (news, items, calls) = (self.news.clone(), self.items, self.calls);
-        Arc::new(move |progress: Progress<'_>| {
-            let message = match progress {
-                Progress::Output(output) if is_shown(output, items) => News::Item(output.clone()),
-                Progress::Notified(text) if items != Items::None => News::Message(text.to_string()),
-                Progress::CallStarted(record) if calls == CallDisplay::Moving => {
-                    News::CallStarted(record.clone())
-                }
-                Progress::CallEnded(record) if calls != CallDisplay::Hidden => {
-                    News::CallEnded(record.clone())
-                }
-                Progress::Started
-                | Progress::Output(_)
-                | Progress::Notified(_)
-                | Progress::Yielded
-                | Progress::CallStarted(_)
-                | Progress::CallEnded(_) => return,
-            };
-            send(&news, message);
+        let (wire, options) = (self.wire(), self.options.clone());
+        Arc::new(move |progress: Progress<'_>| match progress {
+            Progress::Output(output) if is_shown(output, options.items) => {
+                wire.item(output.clone(), options.folder.clone());
+            }
+            Progress::Notified(text) if options.items != Items::None => {
+                wire.error_text(format!("{text}\n"));
+            }
+            Progress::CallStarted(record) => wire.call_started(record.clone()),
+            Progress::CallEnded(record) => wire.call_ended(record),
+            Progress::Started | Progress::Output(_) | Progress::Notified(_) | Progress::Yielded => {
+            }
         })
     }
 
-    /// The desk where questions are announced.
+    /// Where questions are announced.
     pub(crate) fn questions(&self) -> Questions {
         Questions {
-            news: self.news.clone(),
+            wire: self.screen.wire(),
             turn: Arc::clone(&self.turn),
         }
     }
 
     /// Shows text on standard output.
     pub(crate) fn text(&self, text: String) {
-        send(&self.news, News::Text(text));
+        self.wire().text(text);
     }
 
     /// The way to the screen for what happens elsewhere.
     pub(crate) fn wire(&self) -> ScreenWire {
         ScreenWire {
-            news: self.news.clone(),
-            calls: self.calls,
+            wire: self.screen.wire(),
+            calls: self.options.calls,
         }
     }
 
     /// Waits until everything is shown. Fails when standard output does, unless its reader left.
     pub(crate) fn finish(self) -> io::Result<()> {
-        send(&self.news, News::Finished);
-        self.thread.join().unwrap_or_else(|_| {
-            Err(io::Error::other(
-                "the thread that shows the output panicked",
-            ))
-        })
+        self.screen.finish()
     }
 }
 
 /// Brings news to the screen. Never waits for it.
 #[derive(Debug, Clone)]
 pub(crate) struct ScreenWire {
-    news: Sender<News>,
+    wire: pirn_terminal::ScreenWire,
     calls: CallDisplay,
 }
 
 impl ScreenWire {
-    /// Shows text on standard output as it is.
+    /// Shows text on standard output.
     pub(crate) fn text(&self, text: String) {
-        send(&self.news, News::Text(text));
+        self.wire.text(Target::Output, text);
     }
 
-    /// Shows text on standard error as it is.
+    /// Shows text on standard error.
     pub(crate) fn error_text(&self, text: String) {
-        send(&self.news, News::ErrorText(text));
+        self.wire.text(Target::Error, text);
+    }
+
+    fn item(&self, output: Output, folder: OutputFolder) {
+        let target = match output {
+            Output::Console(_) => Target::Error,
+            Output::Text(_) | Output::Image { .. } | Output::Audio { .. } => Target::Output,
+        };
+        self.wire
+            .late_text(target, Box::new(move || item_text(&output, &folder)));
     }
 
     /// Shows that a call starts.
     pub(crate) fn call_started(&self, record: CallRecord) {
         if self.calls == CallDisplay::Moving {
-            send(&self.news, News::CallStarted(record));
+            let key = key(&record);
+            let row = move |elapsed, columns| lines::running(&record, elapsed, columns);
+            self.wire.started(key, Box::new(row));
         }
     }
 
     /// Shows that a call has ended.
-    pub(crate) fn call_ended(&self, record: CallRecord) {
-        if self.calls != CallDisplay::Hidden {
-            send(&self.news, News::CallEnded(record));
-        }
+    pub(crate) fn call_ended(&self, record: &CallRecord) {
+        let line = match self.calls {
+            CallDisplay::Moving => lines::finished_with_mark(record),
+            CallDisplay::Lines => lines::finished_in_words(record),
+            CallDisplay::Hidden => return,
+        };
+        self.wire.ended(key(record), line);
     }
+}
+
+fn key(record: &CallRecord) -> u64 {
+    record.number.into()
 }
 
 fn is_shown(output: &Output, items: Items) -> bool {
@@ -207,15 +169,10 @@ fn is_shown(output: &Output, items: Items) -> bool {
     }
 }
 
-fn send(news: &Sender<News>, message: News) {
-    // The thread ends last, unless it panicked, which `finish` reports.
-    let _reported_later = news.send(message);
-}
-
 /// Where a question is announced, so that nothing else is painted while it is open.
 #[derive(Debug, Clone)]
 pub(crate) struct Questions {
-    news: Sender<News>,
+    wire: pirn_terminal::ScreenWire,
     turn: Arc<Mutex<()>>,
 }
 
@@ -225,26 +182,21 @@ impl Questions {
     pub(crate) async fn open(&self) -> OpenQuestion {
         let turn = Arc::clone(&self.turn).lock_owned().await;
         let (ready, is_ready) = oneshot::channel();
-        send(&self.news, News::QuestionOpened(ready));
-        let open = OpenQuestion {
-            news: self.news.clone(),
+        self.wire.announce_question(move |hold| {
+            // Whoever asked may be gone already.
+            let _gone = ready.send(hold);
+        });
+        OpenQuestion {
+            // Without the thread nothing is painted anyway.
+            _hold: is_ready.await.unwrap_or_default(),
             _turn: turn,
-        };
-        // Without the thread nothing is painted anyway.
-        let _ready = is_ready.await;
-        open
+        }
     }
 }
 
 /// A question that is being asked.
 #[derive(Debug)]
 pub(crate) struct OpenQuestion {
-    news: Sender<News>,
+    _hold: Hold,
     _turn: OwnedMutexGuard<()>,
-}
-
-impl Drop for OpenQuestion {
-    fn drop(&mut self) {
-        send(&self.news, News::QuestionClosed);
-    }
 }

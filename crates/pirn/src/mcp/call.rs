@@ -14,9 +14,9 @@ use super::configuration::{Configuration, unknown_server};
 use super::servers::{self, place, problem_text, remedies};
 use super::{CallArguments, suggest};
 use crate::failure::{Exit, Failure};
-use crate::invocation::{Invocation, Stream};
+use crate::invocation::Invocation;
 use crate::standard;
-use pirn_terminal::{on_one_line, without_controls};
+use pirn_terminal::on_one_line;
 
 /// The argument that stands for standard input.
 const STDIN_ARGUMENT: &str = "-";
@@ -38,7 +38,7 @@ pub(super) fn run(arguments: &CallArguments, invocation: &Invocation) -> Result<
             call(runtime, tool, values, arguments.timeout, stopped).await
         },
     )?;
-    show(&result, arguments, invocation)?;
+    show(&result, arguments)?;
     if result.is_error {
         return Err(Failure::new(
             Exit::Failed,
@@ -170,11 +170,7 @@ async fn call(
     }
 }
 
-fn show(
-    result: &ToolResult,
-    arguments: &CallArguments,
-    invocation: &Invocation,
-) -> Result<(), Failure> {
+fn show(result: &ToolResult, arguments: &CallArguments) -> Result<(), Failure> {
     if arguments.json {
         let whole = match &result.structured {
             Some(whole) => whole.clone(),
@@ -184,10 +180,7 @@ fn show(
         return standard::write_out(&format!("{whole:#}\n"));
     }
     let text: String = result.content.iter().map(block_text).collect();
-    match invocation.stdout {
-        Stream::Terminal => standard::write_out(&without_controls(&text)),
-        Stream::Other => standard::write_out(&text),
-    }
+    standard::write_out(&text)
 }
 
 fn block_text(block: &ContentBlock) -> String {

@@ -15,7 +15,7 @@ use crate::invocation::Invocation;
 use crate::standard;
 use crate::variables::XDG_CONFIG_HOME;
 use pirn_terminal::on_one_line;
-use pirn_terminal::{Answer, Tty};
+use pirn_terminal::{Question, Reading, Tty, Typed};
 
 /// Runs the command.
 pub(super) fn run(arguments: &ImportArguments, invocation: &Invocation) -> Result<Exit, Failure> {
@@ -150,9 +150,16 @@ fn may_add(
         Asking::Impossible => Err(Failure::usage("there is no terminal to ask on")
             .hint("--yes adds without asking, --dry-run only shows")),
         Asking::Possible => {
-            let question = format!("Add {what} to {}?\n", target.shown());
-            let answer = Tty::open().and_then(|tty| tty.ask(&question, "[y]es, [n]o: "));
-            Ok(matches!(answer, Ok(Answer::Yes | Answer::All)))
+            let question = Question::new("pirn mcp import", &format!("adds {what}"))
+                .fact(&format!("to {}", target.shown()));
+            let read = |word: &str| match word.to_ascii_lowercase().as_str() {
+                "y" | "yes" => Ok(Reading::Consent(true)),
+                "n" | "no" | "" => Ok(Reading::Refusal(false)),
+                _ => Err(String::new()),
+            };
+            let answer =
+                Tty::open().and_then(|mut tty| question.ask(&mut tty, "Add? [y]es, [n]o: ", read));
+            Ok(matches!(answer, Ok(Typed::Answer(true))))
         }
     }
 }

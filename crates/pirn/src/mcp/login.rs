@@ -21,8 +21,7 @@ use crate::interrupt::interruptible;
 use crate::invocation::Invocation;
 use crate::standard;
 use pirn_settings::SandboxSettings;
-use pirn_terminal::Tty;
-use pirn_terminal::on_one_line;
+use pirn_terminal::{Text, Tty, on_one_line};
 
 /// What is asked while the browser is busy.
 const PASTE_PROMPT: &str =
@@ -154,17 +153,15 @@ impl SignInDesk {
     /// Leaves the line of a question that is not to be answered any more.
     fn close(&self) {
         if self.is_waiting.load(Ordering::Relaxed) {
-            standard::write_error("\n");
+            pirn_terminal::write_error(&Text::line(""));
         }
     }
 }
 
 impl Interaction for SignInDesk {
     fn open(&self, url: &str) {
-        standard::write_error(&format!(
-            "Sign in on this page:\n\n  {}\n\n",
-            on_one_line(url)
-        ));
+        let text = format!("Sign in on this page:\n\n  {}\n\n", on_one_line(url));
+        pirn_terminal::write_error(&Text::lines(text));
         let Some(browser) = &self.browser else {
             return;
         };
@@ -182,7 +179,7 @@ impl Interaction for SignInDesk {
                 let is_waiting = Arc::clone(&self.is_waiting);
                 let line = tokio::task::spawn_blocking(move || {
                     is_waiting.store(true, Ordering::Relaxed);
-                    let line = Tty::open()?.line(PASTE_PROMPT);
+                    let line = Tty::open()?.line(&Text::words(PASTE_PROMPT));
                     is_waiting.store(false, Ordering::Relaxed);
                     line
                 });
@@ -195,6 +192,6 @@ impl Interaction for SignInDesk {
     }
 
     fn refused(&self, why: &str) {
-        standard::write_error(&format!("  {}\n", on_one_line(why)));
+        pirn_terminal::write_error(&Text::line(format_args!("  {why}")));
     }
 }

@@ -1,6 +1,5 @@
 //! How servers are doing while they start: a line for each on a terminal, nothing elsewhere.
 
-use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
 use pirn_mcp::{McpManager, ServerSelection, ServerState, ServerStatus};
@@ -8,8 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::servers::problem_text;
 use crate::invocation::Display;
-use crate::standard;
-use pirn_terminal::{cut, on_one_line};
+use pirn_terminal::{Block, on_one_line};
 
 /// How often the lines are painted anew.
 const REPAINT: Duration = Duration::from_millis(100);
@@ -17,8 +15,6 @@ const REPAINT: Duration = Duration::from_millis(100);
 const QUIET: Duration = Duration::from_millis(200);
 /// Lines at most; with more the block would not fit into a small window.
 const LINES_MAX: usize = 12;
-/// Columns where the terminal does not say how wide it is.
-const COLUMNS_DEFAULT: usize = 80;
 
 /// Waits until these servers have connected or failed.
 pub(super) async fn settle(
@@ -33,59 +29,20 @@ pub(super) async fn settle(
             wait.await;
         }
         Display::Moving => {
-            let mut block = Block::default();
+            let mut block = Block::new(LINES_MAX);
             let started = Instant::now();
             let mut pause = QUIET;
             while tokio::time::timeout(pause, wait.as_mut()).await.is_err() {
                 pause = REPAINT;
-                let servers = manager.servers();
-                block.paint(&servers, waiting, started.elapsed());
+                let elapsed = started.elapsed();
+                let rows = manager
+                    .servers()
+                    .into_iter()
+                    .filter(|server| waiting.includes(&server.name))
+                    .filter_map(|server| row(&server, elapsed));
+                block.paint(rows.map(|row| move |_columns| row));
             }
             block.erase();
-        }
-    }
-}
-
-/// The lines that are on the terminal now.
-#[derive(Default)]
-struct Block {
-    lines: usize,
-}
-
-impl Block {
-    fn paint(&mut self, servers: &[ServerStatus], waiting: ServerSelection<'_>, elapsed: Duration) {
-        // One column stays free: some terminals wrap a line that fills the last one.
-        let columns = pirn_terminal::columns()
-            .unwrap_or(COLUMNS_DEFAULT)
-            .saturating_sub(1);
-        let mut rows: Vec<String> = servers
-            .iter()
-            .filter(|server| waiting.includes(&server.name))
-            .filter_map(|server| Some(cut(&row(server, elapsed)?, columns)))
-            .collect();
-        if rows.len() > LINES_MAX {
-            let more = rows.len() - LINES_MAX;
-            rows.truncate(LINES_MAX);
-            rows.push(format!("  and {more} more"));
-        }
-        let mut text = self.erasing();
-        for row in &rows {
-            // Writing to a string cannot fail.
-            let _infallible = writeln!(text, "{row}");
-        }
-        self.lines = rows.len();
-        standard::write_error(&text);
-    }
-
-    fn erase(&mut self) {
-        standard::write_error(&self.erasing());
-        self.lines = 0;
-    }
-
-    fn erasing(&self) -> String {
-        match self.lines {
-            0 => String::new(),
-            lines => format!("\u{1b}[{lines}A\r\u{1b}[J"),
         }
     }
 }

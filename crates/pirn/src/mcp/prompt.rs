@@ -9,9 +9,9 @@ use super::configuration::Configuration;
 use super::servers::{self, failure};
 use super::{PromptArguments, call, pair};
 use crate::failure::{Exit, Failure};
-use crate::invocation::{Invocation, Stream};
+use crate::invocation::Invocation;
 use crate::standard;
-use pirn_terminal::{on_one_line, without_controls};
+use pirn_terminal::on_one_line;
 
 /// Runs the command.
 pub(super) fn run(arguments: &PromptArguments, invocation: &Invocation) -> Result<Exit, Failure> {
@@ -33,10 +33,7 @@ pub(super) fn run(arguments: &PromptArguments, invocation: &Invocation) -> Resul
             Some(name) => fill_in(servers, arguments, name, values, options).await,
         }
     })?;
-    match invocation.stdout {
-        Stream::Terminal => standard::write_out(&without_controls(&text))?,
-        Stream::Other => standard::write_out(&text)?,
-    }
+    standard::write_out(&text)?;
     Ok(Exit::Success)
 }
 

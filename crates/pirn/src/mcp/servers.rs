@@ -9,7 +9,7 @@ use super::progress;
 use crate::failure::Failure;
 use crate::interrupt::interruptible;
 use crate::invocation::{Display, Invocation};
-use crate::questions::{self, TerminalQuestions};
+use crate::questions::{self, Asker, TerminalQuestions};
 use crate::standard;
 use crate::variables::PIRN_MCP_TRACE;
 use pirn_terminal::{cut, on_one_line};
@@ -193,7 +193,11 @@ pub(super) fn with_servers<T>(
             Some(queue) => runtime.approvals(queue.clone()).build()?,
             None => runtime.build()?,
         };
-        let _questions = queue.map(|queue| TerminalQuestions::start(&queue, None, invocation));
+        let asker = Asker {
+            name: "The command",
+            screen: None,
+        };
+        let _questions = queue.map(|queue| TerminalQuestions::start(&queue, asker, invocation));
         let result = match runtime.servers() {
             Some(servers) => work(&runtime, servers, stopped).await,
             None => Err(Failure::usage("no MCP servers are configured")),

@@ -3,37 +3,66 @@
 use std::io;
 
 use pirn_runtime::effect_names;
-use pirn_terminal::{Tty, ends, on_one_line};
+use pirn_terminal::{Question, Reading, Tty, on_one_line};
 use pirn_tool::{Answer, ApprovalRequest, Choice, Covers, Scope, ToolSubject};
+use serde_json::Value;
 
-use super::Said;
+use super::{Said, said};
 
-/// Characters of the arguments that a question shows from their start.
-const ARGUMENT_HEAD_CHARS: usize = 1_500;
-/// Characters of the arguments that a question shows from their end: an end that is never seen would be a place to hide things.
-const ARGUMENT_TAIL_CHARS: usize = 500;
+/// Arguments that are code in whatever tool has them, and stand in lines of their own also when they have only one.
+const CODE_ARGUMENTS: [&str; 4] = ["command", "code", "script", "source"];
+
+/// Bytes of a list or an object that is shown in one row.
+const SHORT_VALUE_BYTES: usize = 60;
 
 pub(super) fn ask(
     tty: &mut Tty,
+    asker: &str,
     tool: &ToolSubject,
     question: &ApprovalRequest,
 ) -> io::Result<Said> {
-    tty.show(&text(tool, question))?;
-    let answer = tty.choose(&prompt(tool, question), |typed| read(typed, question))?;
-    Ok(Said::Answer(answer.unwrap_or_else(Answer::deny)))
+    let answer = shown(asker, tool, question)
+        .ask(tty, &prompt(tool, question), |typed| read(typed, question))?;
+    Ok(said(answer))
 }
 
-fn text(tool: &ToolSubject, question: &ApprovalRequest) -> String {
-    let arguments = on_one_line(&question.arguments.to_string());
-    format!(
-        "{} (effects: {})\n  {}\n",
-        on_one_line(&tool.name),
-        effect_names(question.effects),
-        ends(&arguments, ARGUMENT_HEAD_CHARS, ARGUMENT_TAIL_CHARS)
-    )
+fn shown(asker: &str, tool: &ToolSubject, question: &ApprovalRequest) -> Question {
+    let title = format!(
+        "wants to call {} (effects: {})",
+        tool.name,
+        effect_names(question.effects)
+    );
+    let mut shown = Question::new(asker, &title);
+    if let Some(server) = &tool.server {
+        shown = shown.fact(&format!("a tool of the MCP server of {server}"));
+    }
+    let arguments = match &question.arguments {
+        Value::Object(arguments) => arguments,
+        Value::Null => return shown,
+        other => return shown.code("arguments:", &format!("{other:#}")),
+    };
+    for (name, value) in arguments {
+        shown = match value {
+            Value::String(text)
+                if text.contains('\n') || CODE_ARGUMENTS.contains(&name.as_str()) =>
+            {
+                shown.code(&format!("{name}:"), text)
+            }
+            Value::Array(_) | Value::Object(_) => {
+                let whole = value.to_string();
+                if whole.len() <= SHORT_VALUE_BYTES {
+                    shown.fact(&format!("{name}: {whole}"))
+                } else {
+                    shown.code(&format!("{name}:"), &format!("{value:#}"))
+                }
+            }
+            value => shown.fact(&format!("{name}: {value}")),
+        };
+    }
+    shown
 }
 
-/// The letter of a way to say yes, and what it says.
+/// The letter of a way to say yes, and what it says: all that it will cover.
 fn letter(choice: &Choice, name: &str) -> Option<(&'static str, String)> {
     let what = match &choice.covers {
         Covers::Arguments => "this very call".to_owned(),
@@ -43,7 +72,7 @@ fn letter(choice: &Choice, name: &str) -> Option<(&'static str, String)> {
     };
     match (choice.scope, &choice.covers) {
         (Scope::Once, _) => None,
-        (Scope::Run, Covers::Tool) => Some(("a", format!("[a]ll calls of {name}"))),
+        (Scope::Run, Covers::Tool) => Some(("a", format!("[a]ll calls of {name} in this run"))),
         (Scope::Run, _) => Some(("r", format!("in this [r]un {what}"))),
         (Scope::Session, _) => Some(("s", format!("in this [s]ession {what}"))),
         (Scope::Always, _) => Some(("w", format!("al[w]ays {what}"))),
@@ -51,7 +80,7 @@ fn letter(choice: &Choice, name: &str) -> Option<(&'static str, String)> {
 }
 
 fn prompt(tool: &ToolSubject, question: &ApprovalRequest) -> String {
-    let name = on_one_line(&tool.name);
+    let name = Question::name(&tool.name);
     let mut words = vec!["[y]es".to_owned(), "[n]o".to_owned()];
     let lasting = question.choices.iter();
     words.extend(lasting.filter_map(|choice| Some(letter(choice, &name)?.1)));
@@ -59,13 +88,13 @@ fn prompt(tool: &ToolSubject, question: &ApprovalRequest) -> String {
 }
 
 /// What was typed, as an answer. What follows a no is told to the program that made the call.
-fn read(typed: &str, question: &ApprovalRequest) -> Result<Answer, String> {
+fn read(typed: &str, question: &ApprovalRequest) -> Result<Reading<Answer>, String> {
     let (word, rest) = typed.split_once(' ').unwrap_or((typed, ""));
     let rest = rest.trim();
     match (word.to_ascii_lowercase().as_str(), rest) {
-        ("y" | "yes", "") => Ok(Answer::allow_once()),
-        ("n" | "no" | "", "") => Ok(Answer::deny()),
-        ("n" | "no", words) => Ok(Answer::deny_with(words)),
+        ("y" | "yes", "") => Ok(Reading::Consent(Answer::allow_once())),
+        ("n" | "no" | "", "") => Ok(Reading::Refusal(Answer::deny())),
+        ("n" | "no", words) => Ok(Reading::Refusal(Answer::deny_with(words))),
         (word, "") => {
             let chosen = question.choices.iter().find(|choice| {
                 letter(choice, "").is_some_and(|(letter, _)| {
@@ -73,7 +102,7 @@ fn read(typed: &str, question: &ApprovalRequest) -> Result<Answer, String> {
                 })
             });
             chosen
-                .map(|choice| Answer::allow(choice.clone()))
+                .map(|choice| Reading::Consent(Answer::allow(choice.clone())))
                 .ok_or_else(String::new)
         }
         _ => Err(String::new()),

@@ -5,14 +5,14 @@ use std::fmt::Write as _;
 use serde_json::{Map, Value, json};
 
 use super::format::Format;
-use pirn_terminal::{cut, on_one_line};
+use pirn_terminal::{Question, cut, on_one_line};
 
 /// Fields of one form. Nobody answers more on a terminal; the protocol's forms are meant to be small.
 const FIELDS_MAX: usize = 50;
 /// Choices of one field: what still fits on a few screens.
 const CHOICES_MAX: usize = 200;
-/// Columns of what a server says about a field.
-const DESCRIPTION_COLUMNS: usize = 300;
+/// Columns of a value as it would be typed.
+const VALUE_COLUMNS: usize = 300;
 
 /// A form.
 #[derive(Debug, Clone, PartialEq)]
@@ -174,19 +174,31 @@ impl Field {
         self.read_filled(&typed).as_ref() == Ok(value)
     }
 
+    /// What the server says about the field, for a screen of its own: a long title, a description, the choices.
+    pub(super) fn details(&self) -> Option<String> {
+        let mut lines = Vec::new();
+        if Question::name(&self.title) != self.title {
+            lines.push(on_one_line(&self.title));
+        }
+        lines.extend(self.description.as_deref().map(on_one_line));
+        if let Kind::One(choices) | Kind::Several { choices, .. } = &self.kind {
+            let numbered = choices.iter().enumerate();
+            lines.extend(numbered.map(|(index, choice)| {
+                format!("{:>2}  {}", index + 1, on_one_line(&choice.title))
+            }));
+        }
+        (!lines.is_empty()).then(|| lines.join("\n"))
+    }
+
     /// What is shown before the cursor.
     pub(super) fn prompt(&self) -> String {
-        let mut text = format!("  {}", on_one_line(&self.title));
+        let mut text = format!("  {}", Question::name(&self.title));
         let remarks = self.remarks();
         if !remarks.is_empty() {
             write_to(&mut text, &format!(" ({})", remarks.join("; ")));
         }
-        if let Kind::One(choices) | Kind::Several { choices, .. } = &self.kind {
-            for (index, choice) in choices.iter().enumerate() {
-                let title = cut(&on_one_line(&choice.title), DESCRIPTION_COLUMNS);
-                write_to(&mut text, &format!("\n    {:>2}  {title}", index + 1));
-            }
-            text.push_str("\n  Number or name");
+        if let Kind::One(_) | Kind::Several { .. } = &self.kind {
+            text.push_str(". Number or name");
         }
         if let Some(default) = &self.default {
             write_to(&mut text, &format!(" [{}]", shown(default)));
@@ -196,16 +208,12 @@ impl Field {
     }
 
     fn remarks(&self) -> Vec<String> {
-        let description = self
-            .description
-            .as_ref()
-            .map(|text| cut(&on_one_line(text), DESCRIPTION_COLUMNS));
         let kind = match &self.kind {
             Kind::Text { lengths, format } => {
                 let lengths = lengths.words().map(|words| format!("{words} characters"));
-                return description
+                return format
+                    .map(|format| format.words().to_owned())
                     .into_iter()
-                    .chain(format.map(|format| format.words().to_owned()))
                     .chain(lengths)
                     .chain(self.optional())
                     .collect();
@@ -219,11 +227,7 @@ impl Field {
                 None => "any, separated by commas".to_owned(),
             }),
         };
-        description
-            .into_iter()
-            .chain(kind)
-            .chain(self.optional())
-            .collect()
+        kind.into_iter().chain(self.optional()).collect()
     }
 
     fn optional(&self) -> Option<String> {
@@ -250,7 +254,7 @@ impl Field {
                 lengths.check(typed.chars().count(), "characters")?;
                 match format {
                     Some(format) if !format.fits(typed) => {
-                        Err(format!("that is no {}", format.words()))
+                        Err(format!("that is not {}", format.words()))
                     }
                     Some(_) | None => Ok(json!(typed)),
                 }
@@ -258,7 +262,7 @@ impl Field {
             Kind::Integer { minimum, maximum } => {
                 let number: i64 = typed
                     .parse()
-                    .map_err(|_| "that is no whole number".to_owned())?;
+                    .map_err(|_| "that is not a whole number".to_owned())?;
                 #[expect(
                     clippy::cast_precision_loss,
                     reason = "limits come as floating-point numbers; beyond 2^53 they are not exact anyway"
@@ -271,7 +275,7 @@ impl Field {
                     .parse()
                     .ok()
                     .filter(|number: &f64| number.is_finite())
-                    .ok_or_else(|| "that is no number".to_owned())?;
+                    .ok_or_else(|| "that is not a number".to_owned())?;
                 check_bounds(number, *minimum, *maximum)?;
                 // A whole number stays one.
                 Ok(typed
@@ -419,7 +423,7 @@ fn check_bounds(number: f64, minimum: Option<f64>, maximum: Option<f64>) -> Resu
 /// A value as it would be typed.
 pub(super) fn shown(value: &Value) -> String {
     match value {
-        Value::String(text) => cut(&on_one_line(text), DESCRIPTION_COLUMNS),
+        Value::String(text) => cut(&on_one_line(text), VALUE_COLUMNS),
         Value::Bool(true) => "yes".to_owned(),
         Value::Bool(false) => "no".to_owned(),
         Value::Array(values) => values.iter().map(shown).collect::<Vec<_>>().join(", "),

@@ -3,17 +3,18 @@
 use std::io;
 
 use pirn_settings::{HostEnv, add_to_list};
-use pirn_terminal::{Tty, on_one_line};
+use pirn_terminal::{Question, Reading, Text, Tty, Typed, on_one_line};
 use pirn_tool::{Answer, ApprovalRequest, Choice, Scope, Target};
 
 use super::{Said, offered};
 
 /// The list that a host is added to that is allowed for always.
 const ALLOWED_HOSTS: &str = "sandbox.allowedHosts";
+const PROMPT: &str = "Allow? [o]nce, [s]ession, [a]lways, [n]o: ";
 
 /// What was typed.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Typed {
+enum Chosen {
     Once,
     Session,
     Always,
@@ -25,32 +26,37 @@ pub(super) fn ask(tty: &mut Tty, question: &ApprovalRequest, host: &HostEnv) -> 
         Some(Target::Host { host, port }) => format!("{}:{port}", on_one_line(host)),
         Some(Target::Path { .. }) | None => "a host".to_owned(),
     };
-    let prompt = format!(
-        "{} wants to reach {place}. Allow? [o]nce, [s]ession, [a]lways, [n]o: ",
-        on_one_line(&question.reason)
-    );
-    let typed = tty.choose(&prompt, |word| match word.to_ascii_lowercase().as_str() {
-        "o" | "once" => Ok(Typed::Once),
-        "s" | "session" => Ok(Typed::Session),
-        "a" | "always" => Ok(Typed::Always),
-        "n" | "no" | "" => Ok(Typed::No),
-        _ => Err(String::new()),
+    let shown = Question::new(&question.reason, &format!("wants to reach {place}")).fact(&format!(
+        "always: {place} is added to {ALLOWED_HOSTS} in your settings"
+    ));
+    let typed = shown.ask(tty, PROMPT, |word| {
+        match word.to_ascii_lowercase().as_str() {
+            "o" | "once" | "y" | "yes" => Ok(Reading::Consent(Chosen::Once)),
+            "s" | "session" => Ok(Reading::Consent(Chosen::Session)),
+            "a" | "always" => Ok(Reading::Consent(Chosen::Always)),
+            "n" | "no" | "" => Ok(Reading::Refusal(Chosen::No)),
+            _ => Err(String::new()),
+        }
     })?;
-    if typed == Some(Typed::Always)
+    let chosen = match typed {
+        Typed::Answer(chosen) => chosen,
+        Typed::Nothing => Chosen::No,
+        Typed::Interrupted => return Ok(Said::Interrupt),
+    };
+    if chosen == Chosen::Always
         && let Err(problem) = add_to_list(ALLOWED_HOSTS, &place, host)
     {
-        tty.show(&format!(
-            "  It counts for this session only: {}\n",
-            on_one_line(&problem)
-        ))?;
+        tty.show(&Text::line(format_args!(
+            "  It counts for this session only: {problem}"
+        )))?;
     }
-    Ok(Said::Answer(match typed {
-        Some(Typed::Once) => Answer::allow_once(),
+    Ok(Said::Answer(match chosen {
+        Chosen::Once => Answer::allow_once(),
         // The settings know what is allowed for always; the running proxy does not read them again.
-        Some(Typed::Session | Typed::Always) => {
+        Chosen::Session | Chosen::Always => {
             let choice = offered(question, Scope::Session).unwrap_or(&Choice::ONCE);
             Answer::allow(choice.clone())
         }
-        Some(Typed::No) | None => Answer::deny(),
+        Chosen::No => Answer::deny(),
     }))
 }

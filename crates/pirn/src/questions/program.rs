@@ -3,24 +3,16 @@
 use std::io;
 
 use pirn_runtime::effect_names;
-use pirn_terminal::{Seen, Tty, on_one_line, show_pages};
+use pirn_terminal::{Question, Reading, Tty};
 use pirn_tool::{Answer, ApprovalRequest, Covers, ProgramSubject, Scope};
 
-use super::{Said, offered};
+use super::{Said, offered, said};
 
 pub(super) fn ask(
     tty: &mut Tty,
     program: &ProgramSubject,
     question: &ApprovalRequest,
 ) -> io::Result<Said> {
-    tty.show(&introduction(program, question))?;
-    let unseen = match show_pages(tty, &program.source)? {
-        Seen::Everything => String::new(),
-        Seen::Part { lines, of } => {
-            format!("You have not seen the whole program ({lines} of {of} lines). ")
-        }
-        Seen::Interrupted => return Ok(Said::Interrupt),
-    };
     let session = offered(question, Scope::Session)
         .filter(|choice| choice.covers == Covers::Arguments)
         .cloned();
@@ -28,36 +20,34 @@ pub(super) fn ask(
         Some(_) => ", [a]lways this very program in this session",
         None => "",
     };
-    let prompt = format!("{unseen}Run it? [y]es, [n]o{offer}: ");
-    let answer = tty.choose(&prompt, |word| {
+    let prompt = format!("Run it? [y]es, [n]o{offer}: ");
+    let answer = shown(program, question).ask(tty, &prompt, |word| {
         match (word.to_ascii_lowercase().as_str(), &session) {
-            ("y" | "yes", _) => Ok(Answer::allow_once()),
-            ("n" | "no" | "", _) => Ok(Answer::deny()),
-            ("a" | "always", Some(choice)) => Ok(Answer::allow(choice.clone())),
+            ("y" | "yes", _) => Ok(Reading::Consent(Answer::allow_once())),
+            ("n" | "no" | "", _) => Ok(Reading::Refusal(Answer::deny())),
+            ("a" | "always", Some(choice)) => Ok(Reading::Consent(Answer::allow(choice.clone()))),
             _ => Err(String::new()),
         }
     })?;
-    Ok(Said::Answer(answer.unwrap_or_else(Answer::deny)))
+    Ok(said(answer))
 }
 
-/// What is asked about, above the source.
-fn introduction(program: &ProgramSubject, question: &ApprovalRequest) -> String {
+fn shown(program: &ProgramSubject, question: &ApprovalRequest) -> Question {
     let callable = if program.callable.is_empty() {
         "It can call no tools.".to_owned()
     } else {
-        format!("It can call {}.", on_one_line(&program.callable.join(", ")))
+        format!("It can call {}.", program.callable.join(", "))
     };
     let size = match program.source.lines().count() {
-        1 => format!("1 line, {} bytes,", program.code_bytes),
-        lines => format!("{lines} lines, {} bytes,", program.code_bytes),
+        1 => format!("1 line, {} bytes", program.code_bytes),
+        lines => format!("{lines} lines, {} bytes", program.code_bytes),
     };
-    format!(
-        "A {} program of {size} wants to run (effects: {}; sha256 {}).\n  {}\n  {callable}\n\n",
-        on_one_line(&program.language),
-        effect_names(question.effects),
-        short(&program.definition),
-        on_one_line(&program.confinement),
-    )
+    let title = format!("wants to run (effects: {})", effect_names(question.effects));
+    Question::new(&format!("A {} program", program.language), &title)
+        .fact(&format!("{size}, sha256 {}", short(&program.definition)))
+        .fact(&program.confinement)
+        .fact(&callable)
+        .code("", &program.source)
 }
 
 /// Enough of a fingerprint to recognise it.

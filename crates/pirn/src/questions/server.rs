@@ -3,18 +3,13 @@
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use pirn_terminal::{Tty, cut, on_one_line};
+use pirn_terminal::{Question, Reading, Text, Tty, Typed};
 use pirn_tool::{Answer, Choice, Form as Wanted};
 use serde_json::{Map, Value};
 use url::Url;
 
 use super::Said;
-use super::form::{Form, shown};
-
-/// Lines of a server's message that are shown: a longer one would push the question off the screen.
-const MESSAGE_LINES_MAX: usize = 20;
-/// Columns of one such line.
-const MESSAGE_COLUMNS: usize = 300;
+use super::form::{Field, Form, shown};
 
 pub(super) fn ask(
     tty: &mut Tty,
@@ -22,43 +17,36 @@ pub(super) fn ask(
     form: &Wanted,
     is_wanted: &AtomicBool,
 ) -> io::Result<Said> {
-    tty.show(&format!(
-        "MCP server {} asks:\n{}",
-        on_one_line(server),
-        message_lines(message)
-    ))?;
     match form {
         Wanted::Values { schema } => match Form::parse(schema) {
-            Ok(form) => Ok(Said::Answer(ask_form(tty, server, &form, is_wanted)?)),
+            Ok(form) => {
+                let asking = Asking {
+                    server,
+                    message,
+                    is_wanted,
+                };
+                asking.fill_in(tty, &form)
+            }
             Err(problem) => {
-                tty.show(&format!("  It is put aside: {problem}.\n"))?;
-                Ok(Said::Answer(put_aside()))
+                question(server, "asks", message).show(tty)?;
+                tty.show(&Text::line(format_args!("  It is skipped: {problem}.")))?;
+                Ok(Said::Answer(skipped()))
             }
         },
-        Wanted::Page { url } => ask_visit(tty, url),
+        Wanted::Page { url } => ask_visit(tty, (server, message), url),
     }
+}
+
+/// What a server says, behind the margin, where it cannot pass for one of Pirn's rows.
+fn question(server: &str, title: &str, message: &str) -> Question {
+    Question::new(&format!("MCP server {server}"), title).code("", message.trim())
 }
 
 /// Neither yes nor no.
-fn put_aside() -> Answer {
+fn skipped() -> Answer {
     Answer::Unanswered {
-        cause: "the user put it aside".to_owned(),
+        cause: "the user skipped it".to_owned(),
     }
-}
-
-/// What a server says, each line set off so that it cannot pass for one of Pirn's.
-fn message_lines(message: &str) -> String {
-    let mut lines: Vec<String> = message
-        .trim()
-        .lines()
-        .take(MESSAGE_LINES_MAX + 1)
-        .map(|line| format!("  | {}\n", cut(&on_one_line(line), MESSAGE_COLUMNS)))
-        .collect();
-    if lines.len() > MESSAGE_LINES_MAX {
-        lines.truncate(MESSAGE_LINES_MAX);
-        lines.push("  | …\n".to_owned());
-    }
-    lines.concat()
 }
 
 /// What to do with a filled form.
@@ -69,56 +57,97 @@ enum Sending {
     Cancel,
 }
 
-fn ask_form(
-    tty: &mut Tty,
-    server: &str,
-    form: &Form,
-    is_wanted: &AtomicBool,
-) -> io::Result<Answer> {
-    let server = on_one_line(server);
-    if !form.fields.is_empty() {
-        tty.show("  The answers go to the server; Ctrl-D puts the question aside.\n")?;
-    }
-    loop {
-        let mut values = Map::new();
-        for field in &form.fields {
-            match tty.choose(&field.prompt(), |typed| field.read(typed))? {
-                Some(Some(value)) => values.insert(field.name.clone(), value),
-                Some(None) => None,
-                None => return Ok(put_aside()),
-            };
-            if !is_wanted.load(Ordering::Relaxed) {
-                return Ok(put_aside());
+/// A server that asks for values.
+struct Asking<'a> {
+    server: &'a str,
+    message: &'a str,
+    is_wanted: &'a AtomicBool,
+}
+
+impl Asking<'_> {
+    fn fill_in(&self, tty: &mut Tty, form: &Form) -> io::Result<Said> {
+        question(self.server, "asks", self.message).show(tty)?;
+        if !form.fields.is_empty() {
+            tty.show(&Text::line(
+                "  The answers go to the server; Ctrl-D skips the question.",
+            ))?;
+        }
+        loop {
+            let mut values = Map::new();
+            for field in &form.fields {
+                let Some(value) = self.value(tty, field)? else {
+                    return Ok(Said::Answer(skipped()));
+                };
+                if let Some(value) = value {
+                    values.insert(field.name.clone(), value);
+                }
+                if !self.is_wanted.load(Ordering::Relaxed) {
+                    return Ok(Said::Answer(skipped()));
+                }
+            }
+            match self.send(tty, form, &values)? {
+                Typed::Answer(Sending::Edit) => {}
+                Typed::Answer(Sending::Send) => {
+                    return Ok(Said::Answer(Answer::Allow {
+                        choice: Choice::ONCE,
+                        values: Some(Value::Object(values)),
+                    }));
+                }
+                Typed::Answer(Sending::Decline) => return Ok(Said::Answer(Answer::deny())),
+                Typed::Answer(Sending::Cancel) | Typed::Nothing => {
+                    return Ok(Said::Answer(skipped()));
+                }
+                Typed::Interrupted => return Ok(Said::Interrupt),
             }
         }
-        for (name, value) in &values {
-            tty.show(&format!("  {} = {}\n", on_one_line(name), shown(value)))?;
+    }
+
+    /// Asks for one field. `None` where the question is skipped.
+    fn value(&self, tty: &mut Tty, field: &Field) -> io::Result<Option<Option<Value>>> {
+        if let Some(details) = field.details() {
+            question(self.server, "asks for a value", &details).show(tty)?;
         }
-        let prompt = if form.fields.is_empty() {
-            format!("Say yes to {server}? [y]es, [n]o, [c]ancel: ")
+        tty.choose(&Text::words(field.prompt()), |typed| field.read(typed))
+    }
+
+    fn send(
+        &self,
+        tty: &mut Tty,
+        form: &Form,
+        values: &Map<String, Value>,
+    ) -> io::Result<Typed<Sending>> {
+        let name = Question::name(self.server);
+        let answers = values
+            .iter()
+            .map(|(name, value)| format!("{name} = {}", shown(value)));
+        let (title, prompt) = if form.fields.is_empty() {
+            (
+                "asks",
+                format!("Say yes to {name}? [y]es, [n]o, [c]ancel: "),
+            )
         } else {
-            format!("Send this to {server}? [y]es, [e]dit, [n]o, [c]ancel: ")
+            (
+                "gets these answers",
+                format!("Send this to {name}? [y]es, [e]dit, [n]o, [c]ancel: "),
+            )
         };
-        let sending = tty.choose(&prompt, |word| match word.to_ascii_lowercase().as_str() {
-            "y" | "yes" => Ok(Sending::Send),
-            "e" | "edit" => Ok(Sending::Edit),
-            "n" | "no" => Ok(Sending::Decline),
-            "c" | "cancel" | "" => Ok(Sending::Cancel),
-            _ => Err(String::new()),
-        })?;
-        return Ok(match sending {
-            Some(Sending::Edit) => continue,
-            Some(Sending::Send) => Answer::Allow {
-                choice: Choice::ONCE,
-                values: Some(Value::Object(values)),
-            },
-            Some(Sending::Decline) => Answer::deny(),
-            Some(Sending::Cancel) | None => put_aside(),
-        });
+        let question = answers.fold(
+            Question::new(&format!("MCP server {}", self.server), title),
+            |question, answer| question.fact(&answer),
+        );
+        question.ask(tty, &prompt, |word| {
+            Ok(match word.to_ascii_lowercase().as_str() {
+                "y" | "yes" => Reading::Consent(Sending::Send),
+                "e" | "edit" => Reading::Refusal(Sending::Edit),
+                "n" | "no" => Reading::Refusal(Sending::Decline),
+                "c" | "cancel" | "" => Reading::Refusal(Sending::Cancel),
+                _ => return Err(String::new()),
+            })
+        })
     }
 }
 
-fn ask_visit(tty: &mut Tty, url: &str) -> io::Result<Said> {
+fn ask_visit(tty: &mut Tty, (server, message): (&str, &str), url: &str) -> io::Result<Said> {
     let page = Url::parse(url)
         .ok()
         .filter(|page| matches!(page.scheme(), "http" | "https"));
@@ -126,29 +155,30 @@ fn ask_visit(tty: &mut Tty, url: &str) -> io::Result<Said> {
         let host = page.host_str()?.to_owned();
         Some((page, host))
     }) else {
-        tty.show(&format!(
-            "  It is declined: {} is no page on the web.\n",
-            cut(&on_one_line(url), MESSAGE_COLUMNS)
+        question(server, "asks", message)
+            .code("page:", url)
+            .show(tty)?;
+        tty.show(&Text::line(
+            "  It is declined: that is not a page on the web.",
         ))?;
         return Ok(Said::Answer(Answer::deny()));
     };
-    tty.show(&format!(
-        "  It wants you to visit {}:\n    {}\n",
-        on_one_line(&host),
-        on_one_line(page.as_str())
-    ))?;
-    let answer = tty.choose("Open the page? [y]es, [n]o, [c]ancel: ", |word| match word
-        .to_ascii_lowercase()
-        .as_str()
-    {
-        "y" | "yes" => Ok(Answer::allow_once()),
-        "n" | "no" => Ok(Answer::deny()),
-        "c" | "cancel" | "" => Ok(put_aside()),
-        _ => Err(String::new()),
+    let shown = question(server, &format!("wants you to visit {host}"), message)
+        .code("page:", page.as_str());
+    let answer = shown.ask(tty, "Open the page? [y]es, [n]o, [c]ancel: ", |word| {
+        Ok(match word.to_ascii_lowercase().as_str() {
+            "y" | "yes" => Reading::Consent(Answer::allow_once()),
+            "n" | "no" => Reading::Refusal(Answer::deny()),
+            "c" | "cancel" | "" => Reading::Refusal(skipped()),
+            _ => return Err(String::new()),
+        })
     })?;
     Ok(match answer {
-        Some(answer) if answer == Answer::allow_once() => Said::Visit(answer, page.to_string()),
-        Some(answer) => Said::Answer(answer),
-        None => Said::Answer(put_aside()),
+        Typed::Answer(answer) if answer == Answer::allow_once() => {
+            Said::Visit(answer, page.to_string())
+        }
+        Typed::Answer(answer) => Said::Answer(answer),
+        Typed::Nothing => Said::Answer(skipped()),
+        Typed::Interrupted => Said::Interrupt,
     })
 }

@@ -4,11 +4,11 @@ use std::path::Path;
 
 use serde_json::json;
 
-use super::question::{Offer, ask, current, real_path, row, unusable};
+use super::question::{ask, current, real_path, row, unusable};
 use crate::arguments::TrustArguments;
-use crate::consent::Asking;
 use crate::failure::{Exit, Failure};
 use crate::invocation::Invocation;
+use crate::questions::TrustOffer;
 use crate::standard;
 use pirn_settings::{
     ProjectFileKind, ProjectTrust, Reason, StoreError, Trust, TrustAnswer, Verdict,
@@ -53,11 +53,7 @@ pub(crate) fn run(arguments: &TrustArguments, invocation: &Invocation) -> Result
 fn asked(project: &ProjectTrust, invocation: &Invocation) -> Result<TrustAnswer, Failure> {
     // A file that cannot be changed is better known before the question than after.
     project.store.nearest(&project.folder).map_err(unusable)?;
-    let answer = match invocation.asking() {
-        Asking::Possible => ask(project, Offer::Kept),
-        Asking::Impossible => None,
-    };
-    answer.ok_or_else(|| {
+    ask(project, TrustOffer::Kept, invocation).ok_or_else(|| {
         Failure::usage("there is no terminal to ask on")
             .hint("give the answer with --yes, --no or --parent; --show tells what was decided")
     })

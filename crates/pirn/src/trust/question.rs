@@ -3,23 +3,14 @@
 use std::path::Path;
 
 use crate::arguments::ApprovalArguments;
-use crate::consent::Asking;
 use crate::failure::Failure;
 use crate::invocation::Invocation;
+use crate::questions::{TrustOffer, ask_alone, trust_answer, trust_request};
 use crate::standard;
 use pirn_settings::{
     Decision, ProjectFile, ProjectFileKind, ProjectTrust, StoreError, Trust, TrustAnswer, Verdict,
 };
-use pirn_terminal::{Tty, on_one_line};
-
-/// Answers on offer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Offer {
-    /// All.
-    Everything,
-    /// Only those that are kept.
-    Kept,
-}
+use pirn_terminal::on_one_line;
 
 /// Decides whether the project's files of these kinds count in this run. Where nobody decided and nobody can be asked, a note
 /// says what is left out.
@@ -37,10 +28,7 @@ pub(crate) fn decide(
     project.flag = approval.flag();
     let answer = match project.decide().map_err(unusable)? {
         Decision::Made(verdict) => return Ok(verdict.trust),
-        Decision::Open => match invocation.asking() {
-            Asking::Possible => ask(&project, Offer::Everything),
-            Asking::Impossible => None,
-        },
+        Decision::Open => ask(&project, TrustOffer::Everything, invocation),
     };
     if let Some(answer) = answer {
         return Ok(project.answered(answer).map_err(unusable)?.trust);
@@ -71,40 +59,14 @@ pub(crate) fn current(
     ProjectTrust::find(folder, kinds, &invocation.host).known()
 }
 
-/// Puts the question. `None` without a terminal.
-pub(super) fn ask(project: &ProjectTrust, offer: Offer) -> Option<TrustAnswer> {
-    let folder = &project.folder;
-    let shown = on_one_line(&folder.to_string_lossy());
-    let mut question = format!("\u{1b}[0mDo you trust {shown}? Its files steer what Pirn does:\n");
-    question.extend(project.files.iter().map(|file| row(file, folder)));
-    let parent = folder.parent();
-    let mut choices = vec!["[y]es"];
-    let above;
-    if let Some(parent) = parent {
-        above = format!(
-            "[p]arent: all of {}",
-            on_one_line(&parent.to_string_lossy())
-        );
-        choices.push(&above);
-    }
-    match offer {
-        Offer::Everything => choices.extend(["[o]nce", "[n]o", "[s]kip this once"]),
-        Offer::Kept => choices.push("[n]o"),
-    }
-    let prompt = format!("{}: ", choices.join(", "));
-    let read = |word: &str| match (word.to_ascii_lowercase().as_str(), offer) {
-        ("y" | "yes", _) => Ok(TrustAnswer::Trust),
-        ("p" | "parent", _) if parent.is_some() => Ok(TrustAnswer::TrustParent),
-        ("o" | "once", Offer::Everything) => Ok(TrustAnswer::TrustOnce),
-        ("n" | "no", _) => Ok(TrustAnswer::Deny),
-        // What was not answered is asked again the next time.
-        ("s" | "skip" | "", _) => Ok(TrustAnswer::DenyOnce),
-        _ => Err(String::new()),
-    };
-    let mut tty = Tty::open().ok()?;
-    tty.show(&question).ok()?;
-    let answer = tty.choose(&prompt, read).ok()?;
-    Some(answer.unwrap_or(TrustAnswer::DenyOnce))
+/// Puts the question, in a queue as every question is. `None` without a terminal.
+pub(super) fn ask(
+    project: &ProjectTrust,
+    offer: TrustOffer,
+    invocation: &Invocation,
+) -> Option<TrustAnswer> {
+    let answer = ask_alone(trust_request(project, offer), invocation)?;
+    Some(trust_answer(&answer))
 }
 
 /// The path that decisions are kept under.

@@ -33,13 +33,13 @@ fn forms_are_filled_in() {
         "required": ["name", "colour"],
     }});
     let filling = [
-        ("MCP server toy asks:", ""),
+        ("MCP server toy asks", ""),
         ("  | Who are you?", ""),
         ("Your name (at least 2 characters): ", "x\n"),
         ("at least 2 characters are needed", ""),
         ("Your name (at least 2 characters): ", "Ada\n"),
         ("age (whole number of at least 0; may stay empty): ", "\n"),
-        ("Number or name: ", "green\n"),
+        ("colour. Number or name: ", "green\n"),
         ("keep (yes or no) [yes]: ", "\n"),
         ("[y]es, [e]dit, [n]o, [c]ancel: ", "y\n"),
     ];
@@ -85,7 +85,8 @@ fn pages_are_opened_after_a_yes() {
         &["mcp", "call", "toy", "ask", &question],
         &[("PIRN_BROWSER", &browser)],
     );
-    session.until("visit pay.example:\r\n    https://pay.example/x?a=b\r\n");
+    session.until("MCP server toy wants you to visit pay.example\r\n  | Pay\r\n");
+    session.until("  | page:\r\n  | https://pay.example/x?a=b\r\n");
     session.until("Open the page? [y]es, [n]o, [c]ancel: ");
     session.answer("y\n");
     let (code, stdout, seen) = session.end();

@@ -147,7 +147,8 @@ fn an_answer_about_a_host_is_kept() {
     let code = command(FETCH);
     let run = |answer: &str| {
         let mut session = Session::start(&place, &["exec", "--yes", "-q", "-e", &code]);
-        session.until("A command wants to reach refused.invalid:80. Allow? [o]nce, [s]ession, [a]lways, [n]o: ");
+        session.until("A command wants to reach refused.invalid:80\r\n");
+        session.until("Allow? [o]nce, [s]ession, [a]lways, [n]o: ");
         session.answer(answer);
         session.end()
     };

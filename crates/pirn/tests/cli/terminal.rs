@@ -10,17 +10,17 @@ const TWICE: &str =
 fn each_call_is_asked_for() {
     let place = Place::new();
     let mut session = Session::start(&place, &["exec", "-e", TWICE]);
-    let question = session.until("Allow? [y]es, [n]o, [a]ll calls of write: ");
+    let question = session.until("Allow? [y]es, [n]o, [a]ll calls of write in this run: ");
     assert!(
         question
-            .contains("write (effects: read, write)\r\n  {\"path\":\"a\",\"content\":\"x\"}\r\n"),
+            .contains("The script wants to call write (effects: read, write)\r\n  | path: \"a\"\r\n  | content: \"x\"\r\n"),
         "{question}"
     );
     session.answer("perhaps\n");
     session.until("Allow? ");
     session.answer("y\n");
-    session.until("{\"path\":\"b\",\"content\":\"x\"}\r\n");
-    session.until("Allow? [y]es, [n]o, [a]ll calls of write: ");
+    session.until("  | path: \"b\"\r\n  | content: \"x\"\r\n");
+    session.until("Allow? [y]es, [n]o, [a]ll calls of write in this run: ");
     session.answer("n\n");
     let (code, stdout, seen) = session.end();
     assert_eq!((code, stdout.as_str()), (Some(1), ""), "{seen}");
@@ -36,7 +36,7 @@ fn all_calls_of_a_tool_are_allowed_at_once() {
     let place = Place::new();
     let code = "await Promise.all(['a', 'b', 'c'].map((path) => tools.write({path, content: 'x'}))); return 'done'";
     let mut session = Session::start(&place, &["exec", "-e", code]);
-    session.until("calls of write: ");
+    session.until("calls of write in this run: ");
     session.answer("a\n");
     let (code, stdout, seen) = session.end();
     assert_eq!((code, stdout.as_str()), (Some(0), "done\n"), "{seen}");
@@ -50,7 +50,7 @@ fn a_script_on_standard_input_answers_nothing() {
     // The script is typed, as is what looks like an answer; both are read as the script.
     let mut session = Session::start(&place, &["exec", "-"]);
     session.answer("await tools.write({path: 'a', content: 'x'});\n//\ny\n\u{4}");
-    session.until("calls of write: ");
+    session.until("calls of write in this run: ");
     session.answer("\u{4}");
     let (code, _, seen) = session.end();
     assert_eq!(code, Some(1), "{seen}");
@@ -85,7 +85,7 @@ fn control_c_ends_a_question() {
             "text('kept'); await tools.write({path: 'a', content: ''})",
         ],
     );
-    session.until("calls of write: ");
+    session.until("calls of write in this run: ");
     session.answer("\u{3}");
     let (code, stdout, seen) = session.end();
     assert_eq!((code, stdout.as_str()), (Some(130), "kept\n"), "{seen}");

@@ -173,8 +173,8 @@ mod asked {
             let question = session.until("[o]nce, [n]o, [s]kip this once: ");
             assert!(
                 question.contains(
-                    "/project? Its files steer what Pirn does:\r\n  .pirn/mcp.json (MCP servers"
-                ) && question.contains("[y]es, [p]arent: all of /"),
+                    "/project?\r\n  | These files of it steer what Pirn does:\r\n  | .pirn/mcp.json (MCP servers"
+                ) && question.contains("  | parent: all of /"),
                 "{question}"
             );
             session.answer(answer);

@@ -8,10 +8,14 @@ use pirn_tool::CallStatus;
 use pirn_terminal::{cut, on_one_line};
 
 /// Columns of a line where nobody knows how wide the reader's window is.
-pub(super) const COLUMNS_DEFAULT: usize = 160;
+const COLUMNS_DEFAULT: usize = 160;
 
 /// A finished call on a terminal.
-pub(super) fn finished_with_mark(call: &CallRecord, columns: usize) -> String {
+pub(super) fn finished_with_mark(call: &CallRecord) -> String {
+    // One column stays free: some terminals wrap a line that fills the last one.
+    let columns = pirn_terminal::columns()
+        .unwrap_or(COLUMNS_DEFAULT)
+        .saturating_sub(1);
     let mark = match call.status {
         CallStatus::Ok => "✓",
         CallStatus::Error => "✗",

@@ -30,12 +30,12 @@ fn what_is_typed_becomes_values() {
         (&text, "  ", "an answer is needed"),
         (&integer, "10", "10"),
         (&integer, "11", "a number from 1 to 10 is needed"),
-        (&integer, "1.5", "that is no whole number"),
+        (&integer, "1.5", "that is not a whole number"),
         (&number, "1.5", "1.5"),
         (&number, "-3", "-3"),
         (&number, "2", "a number of at most 1.5 is needed"),
-        (&number, "NaN", "that is no number"),
-        (&number, "inf", "that is no number"),
+        (&number, "NaN", "that is not a number"),
+        (&number, "inf", "that is not a number"),
         (&flag, "Y", "true"),
         (&flag, "false", "false"),
         (&flag, "perhaps", "answer yes or no"),
@@ -95,7 +95,7 @@ fn prompts_say_what_is_wanted() {
         (json!({"type": "string"}), "  field (may stay empty): "),
         (
             json!({"type": "string", "title": "Name\u{1b}[2J", "description": "Yours", "format": "email", "default": "a@b"}),
-            "  Name\\u{1b}[2J (Yours; e-mail address) [a@b]: ",
+            "  Name\\u{1b}[2J (e-mail address) [a@b]: ",
         ),
         (
             json!({"type": "integer", "minimum": 1, "default": 3}),
@@ -111,17 +111,34 @@ fn prompts_say_what_is_wanted() {
         ),
         (
             json!({"enum": ["a", "b"], "enumNames": ["A", "B"], "default": "b"}),
-            "  field\n     1  A\n     2  B\n  Number or name [b]: ",
+            "  field. Number or name [b]: ",
         ),
         (
             json!({"type": "array", "items": {"anyOf": [{"const": "a", "title": "A"}]}, "default": ["a"]}),
-            "  field (any, separated by commas)\n     1  A\n  Number or name [a]: ",
+            "  field (any, separated by commas). Number or name [a]: ",
         ),
     ];
     for (schema, prompt) in cases {
         let form = Form::parse(&json!({"properties": {"field": schema}})).unwrap();
         assert_eq!(form.fields[0].prompt(), prompt, "{schema}");
     }
+    let details = |schema: Value| {
+        let form = Form::parse(&json!({"properties": {"field": schema}})).unwrap();
+        form.fields[0].details()
+    };
+    assert_eq!(details(json!({"type": "string", "title": "T"})), None);
+    assert_eq!(
+        details(
+            json!({"enum": ["a", "b"], "enumNames": ["A", "B\nC"], "description": "Choose\u{1b}"})
+        )
+        .unwrap(),
+        "Choose\\u{1b}\n 1  A\n 2  B\\nC"
+    );
+    let long = "t".repeat(60);
+    assert_eq!(
+        details(json!({"type": "string", "title": long})),
+        Some(long)
+    );
 }
 
 #[test]

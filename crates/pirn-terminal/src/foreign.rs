@@ -12,11 +12,6 @@ impl<'a> Foreign<'a> {
     pub fn new(text: &'a str) -> Self {
         Self(text)
     }
-
-    /// Its lines, each for a line of its own.
-    pub fn lines(self) -> impl Iterator<Item = Self> {
-        self.0.lines().map(Self)
-    }
 }
 
 impl fmt::Display for Foreign<'_> {
@@ -60,6 +55,21 @@ pub fn on_one_line(text: &str) -> String {
     shown
 }
 
+/// Text of which only line ends and tabs may do something; everything else that is not seen as what it is is escaped.
+pub(crate) fn on_its_lines(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '\n' | '\t' => shown.push(character),
+            _ if character.is_control() || is_deceptive(character) => {
+                push_escaped(&mut shown, character);
+            }
+            _ => shown.push(character),
+        }
+    }
+    shown
+}
+
 fn push_escaped(shown: &mut String, character: char) {
     match character {
         '\n' => shown.push_str("\\n"),
@@ -70,7 +80,37 @@ fn push_escaped(shown: &mut String, character: char) {
     }
 }
 
-/// Marks of writing direction (Unicode annex 9), characters without width, separators, fillers, variation selectors and tags.
+/// Stands before the number of a character in code that is not shown as itself.
+const OPENING: char = '⟦';
+
+/// Code as a person reads it before it runs: what is seen is what runs. Line feeds and tabs stay. What is not seen as what it is,
+/// blanks that are no plain space, and the opening bracket of this notation are shown as `⟦U+202E⟧`, so that two sources never look
+/// the same.
+///
+/// ```
+/// assert_eq!(pirn_terminal::visible_code("a\u{202e}b\r\n"), "a⟦U+202E⟧b⟦U+000D⟧\n");
+/// ```
+pub fn visible_code(source: &str) -> String {
+    let mut shown = String::with_capacity(source.len());
+    for character in source.chars() {
+        let is_shown_as_itself = match character {
+            '\n' | '\t' | ' ' => true,
+            OPENING => false,
+            _ => !character.is_control() && !character.is_whitespace() && !is_deceptive(character),
+        };
+        if is_shown_as_itself {
+            shown.push(character);
+        } else {
+            // Writing to a string cannot fail.
+            let _infallible = write!(shown, "{OPENING}U+{:04X}⟧", u32::from(character));
+        }
+    }
+    shown
+}
+
+/// The one table of characters that are not seen as what they are: marks of writing direction (Unicode annex 9), characters
+/// without width, separators, fillers, variation selectors, tags, the object replacement character, and private and unassigned
+/// characters that fonts show as nothing.
 fn is_deceptive(character: char) -> bool {
     matches!(
         character,
@@ -85,12 +125,17 @@ fn is_deceptive(character: char) -> bool {
             | '\u{2060}'..='\u{206f}'
             | '\u{2800}'
             | '\u{3164}'
+            | '\u{e000}'..='\u{f8ff}'
             | '\u{fe00}'..='\u{fe0f}'
             | '\u{feff}'
             | '\u{ffa0}'
-            | '\u{fff0}'..='\u{fffb}'
+            | '\u{fff0}'..='\u{fffc}'
+            | '\u{13440}'
+            | '\u{1bca0}'..='\u{1bca3}'
+            | '\u{1d159}'
             | '\u{1d173}'..='\u{1d17a}'
             | '\u{e0000}'..='\u{e0fff}'
+            | '\u{f0000}'..='\u{10ffff}'
     )
 }
 
@@ -107,20 +152,6 @@ pub fn cut(text: &str, columns: usize) -> String {
         fits
     });
     kept.chain(['…']).collect()
-}
-
-/// The start and the end of a long text, with what is missing between them counted.
-pub fn ends(text: &str, head_chars: usize, tail_chars: usize) -> String {
-    let count = text.chars().count();
-    if count <= head_chars + tail_chars {
-        return text.to_owned();
-    }
-    let head: String = text.chars().take(head_chars).collect();
-    let tail: String = text.chars().skip(count - tail_chars).collect();
-    format!(
-        "{head} … {} characters not shown … {tail}",
-        count - head_chars - tail_chars
-    )
 }
 
 #[cfg(test)]

@@ -1,0 +1,47 @@
+use super::Table;
+
+fn table(columns: usize) -> String {
+    let mut table = Table::new(columns);
+    table.row([
+        "docs",
+        "connected",
+        "12 tools",
+        "npx -y docs-server --stdio --verbose",
+    ]);
+    table.below("warning: tool number 3 of the list has no name and was left out");
+    table.row(["a\u{1b}[2J", "disabled", "", "https://example.com/mcp"]);
+    table.render()
+}
+
+#[test]
+fn cells_stand_beside_each_other_where_they_fit() {
+    assert_eq!(
+        table(80),
+        "docs        connected  12 tools  npx -y docs-server --stdio --verbose\n\
+         \u{20} warning: tool number 3 of the list has no name and was left out\n\
+         a\\u{1b}[2J  disabled             https://example.com/mcp\n"
+    );
+    assert_eq!(
+        table(60),
+        "docs        connected  12 tools  npx -y docs-server --stdi…\n\
+         \u{20} warning: tool number 3 of the list has no name and was\n\
+         \u{20} left out\n\
+         a\\u{1b}[2J  disabled             https://example.com/mcp\n"
+    );
+}
+
+#[test]
+fn cells_stand_below_each_other_where_they_do_not() {
+    assert_eq!(
+        table(40),
+        "docs\n\
+         \u{20} connected\n\
+         \u{20} 12 tools\n\
+         \u{20} npx -y docs-server --stdio --verbose\n\
+         \u{20} warning: tool number 3 of the list has\n\
+         \u{20} no name and was left out\n\
+         a\\u{1b}[2J\n\
+         \u{20} disabled\n\
+         \u{20} https://example.com/mcp\n"
+    );
+}
