@@ -1,38 +1,77 @@
-//! Keeps secrets out of a trace.
+//! Keeps secrets out of a trace: values under names that secrets have, and texts in the shape of secrets.
 
 use serde_json::Value;
 
 /// What stands in a secret's place.
 const HIDDEN: &str = "(hidden)";
 
-/// Parts of the names of members whose values are secret. The first letters are left out where they come in both cases.
-const PARTS: &[&str] = &[
-    "ccess_token",
-    "ccessToken",
-    "efresh_token",
-    "efreshToken",
-    "d_token",
-    "dToken",
-    "lient_secret",
-    "lientSecret",
-    "ode_verifier",
-    "odeVerifier",
-    "assword",
-    "uthorization",
-    "AUTHORIZATION",
+/// Parts of the names of members whose values are secret, without case and separators.
+const NAME_PARTS: &[&str] = &[
+    "apikey",
+    "accesskey",
+    "privatekey",
+    "secret",
+    "password",
+    "passwd",
+    "passphrase",
+    "passcode",
+    "credential",
+    "authorization",
+    "cookie",
+    "sessionid",
+    "codeverifier",
+    "bearer",
+    "jwt",
+    "pincode",
+    "connectionstring",
+    "databaseurl",
 ];
 
-/// The names, without case and underscores.
-const NAMES: &[&str] = &[
-    "accesstoken",
-    "refreshtoken",
-    "idtoken",
-    "clientsecret",
-    "codeverifier",
-    "password",
-    "authorization",
-    "proxyauthorization",
+/// Ends of such names.
+const NAME_ENDS: &[&str] = &["token", "auth", "otp"];
+
+/// Names that only look like those of secrets.
+const HARMLESS_NAMES: &[&str] = &["progresstoken", "oauth"];
+
+/// How keys and tokens begin that services give out, and the least bytes of such a one.
+const TOKEN_STARTS: &[(&str, usize)] = &[
+    ("sk-", 20),
+    ("sk_live_", 16),
+    ("sk_test_", 16),
+    ("rk_live_", 16),
+    ("pk_live_", 16),
+    ("ghp_", 20),
+    ("gho_", 20),
+    ("ghu_", 20),
+    ("ghs_", 20),
+    ("ghr_", 20),
+    ("github_pat_", 20),
+    ("glpat-", 16),
+    ("xoxb-", 16),
+    ("xoxp-", 16),
+    ("xoxa-", 16),
+    ("xoxs-", 16),
+    ("xapp-", 16),
+    ("AKIA", 20),
+    ("ASIA", 20),
+    ("AIza", 30),
+    ("ya29.", 20),
+    ("npm_", 20),
+    ("hf_", 20),
+    ("pypi-", 20),
+    ("dop_v1_", 20),
+    ("shpat_", 20),
+    ("SG.", 30),
+    ("lin_api_", 20),
+    ("ntn_", 20),
+    ("eyJ", 40),
 ];
+
+/// Words whose next word is a secret.
+const SCHEMES: &[&str] = &["bearer", "basic"];
+
+/// The first line of a private key.
+const PRIVATE_KEY: &str = "PRIVATE KEY-----";
 
 /// A text that may be shown.
 pub(super) struct Shown {
@@ -44,28 +83,19 @@ pub(super) struct Shown {
 
 /// Hides the secrets of a text and cuts it.
 pub(super) fn hide(text: &[u8], bytes_max: usize) -> Shown {
-    if !PARTS
-        .iter()
-        .any(|part| memchr::memmem::find(text, part.as_bytes()).is_some())
+    if let Ok(mut value) = serde_json::from_slice::<Value>(text)
+        && (value.is_object() || value.is_array())
     {
-        return cut(text, bytes_max);
-    }
-    if let Ok(mut value) = serde_json::from_slice::<Value>(text) {
-        hide_members(&mut value);
+        if !hide_members(&mut value) {
+            return cut(text, bytes_max);
+        }
         return cut(value.to_string().as_bytes(), bytes_max);
     }
-    // No telling where the secret ends.
-    let start = PARTS
-        .iter()
-        .filter_map(|part| memchr::memmem::find(text, part.as_bytes()))
-        .min()
-        .unwrap_or(0);
-    let mut shown = cut(text.get(..start).unwrap_or_default(), bytes_max).shown;
-    shown.push_str(HIDDEN);
-    Shown {
-        whole_bytes: shown.len(),
-        shown,
-    }
+    let lossy = String::from_utf8_lossy(text);
+    let Some(hidden) = without_secrets(&lossy) else {
+        return cut(text, bytes_max);
+    };
+    cut(hidden.as_bytes(), bytes_max)
 }
 
 fn cut(text: &[u8], bytes_max: usize) -> Shown {
@@ -84,28 +114,117 @@ fn cut(text: &[u8], bytes_max: usize) -> Shown {
     }
 }
 
-/// Values may be deep, but not deeper than the parser allows.
-fn hide_members(value: &mut Value) {
+/// Hides the secrets of a value; says whether there were any. Values may be deep, but not deeper than the parser allows.
+fn hide_members(value: &mut Value) -> bool {
     match value {
-        Value::Array(items) => items.iter_mut().for_each(hide_members),
+        Value::Array(items) => items
+            .iter_mut()
+            .fold(false, |hidden, item| hide_members(item) | hidden),
         Value::Object(members) => {
+            let mut hidden = false;
             for (name, value) in members.iter_mut() {
-                if is_secret(name) {
+                if is_secret_name(name) && !is_harmless_value(value) {
                     *value = HIDDEN.into();
+                    hidden = true;
                 } else {
-                    hide_members(value);
+                    hidden |= hide_members(value);
                 }
             }
+            hidden
         }
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        Value::String(text) => match without_secrets(text) {
+            Some(shown) => {
+                *text = shown;
+                true
+            }
+            None => false,
+        },
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
     }
 }
 
-fn is_secret(name: &str) -> bool {
+/// Numbers of tokens, switches, and schemas of arguments that will be secrets are none.
+fn is_harmless_value(value: &Value) -> bool {
+    match value {
+        Value::Null | Value::Bool(_) => true,
+        Value::Object(members) => members.contains_key("type"),
+        Value::Number(_) | Value::String(_) | Value::Array(_) => false,
+    }
+}
+
+fn is_secret_name(name: &str) -> bool {
     let name: String = name
         .chars()
-        .filter(|character| !matches!(character, '_' | '-'))
+        .filter(|character| character.is_ascii_alphanumeric())
         .map(|character| character.to_ascii_lowercase())
         .collect();
-    NAMES.contains(&name.as_str())
+    if HARMLESS_NAMES.contains(&name.as_str()) {
+        return false;
+    }
+    NAME_PARTS.iter().any(|part| name.contains(part))
+        || NAME_ENDS.iter().any(|end| name.ends_with(end))
 }
+
+/// The text without what has the shape of a secret; `None` where nothing has.
+fn without_secrets(text: &str) -> Option<String> {
+    let mut shown = String::new();
+    let mut hidden = false;
+    let mut rest = text;
+    // What the word before says of the next one.
+    let mut is_announced = false;
+    while !rest.is_empty() {
+        let start = rest.find(is_word_character).unwrap_or(rest.len());
+        let (gap, from) = rest.split_at(start);
+        shown.push_str(gap);
+        let end = from
+            .find(|character| !is_word_character(character))
+            .unwrap_or(from.len());
+        let (word, after) = from.split_at(end);
+        rest = after;
+        if word.is_empty() {
+            break;
+        }
+        let is_name = after.starts_with([':', '=']) && is_secret_name(word);
+        let is_gap_small = gap.len() <= 3;
+        if is_announced && is_gap_small && !SCHEMES.contains(&word.to_ascii_lowercase().as_str()) {
+            shown.push_str(HIDDEN);
+            hidden = true;
+            is_announced = false;
+            continue;
+        }
+        if is_token(word) || is_password(gap, after) {
+            shown.push_str(HIDDEN);
+            hidden = true;
+        } else {
+            shown.push_str(word);
+        }
+        is_announced = is_name || SCHEMES.contains(&word.to_ascii_lowercase().as_str());
+        if let Some(key) = after.find(PRIVATE_KEY)
+            && word == "-----BEGIN"
+            && key <= 20
+        {
+            // No telling where the key ends.
+            shown.push_str(HIDDEN);
+            return Some(shown);
+        }
+    }
+    hidden.then_some(shown)
+}
+
+fn is_word_character(character: char) -> bool {
+    character.is_ascii_alphanumeric() || matches!(character, '_' | '-' | '.' | '+' | '~')
+}
+
+fn is_token(word: &str) -> bool {
+    TOKEN_STARTS
+        .iter()
+        .any(|(start, bytes)| word.starts_with(start) && word.len() >= *bytes)
+}
+
+/// Whether it is the password in `scheme://user:password@host`.
+fn is_password(gap: &str, after: &str) -> bool {
+    gap == ":" && after.starts_with('@')
+}
+
+#[cfg(test)]
+mod tests;

@@ -75,11 +75,14 @@ fn secrets_are_hidden() {
     assert_eq!(
         written_message,
         Some(
-            json!({"result": {"access_token": "(hidden)", "a": [{"clientSecret": "(hidden)", "Authorization": "(hidden)", "token": "t"}]}})
+            json!({"result": {"access_token": "(hidden)", "a": [{"clientSecret": "(hidden)", "Authorization": "(hidden)", "token": "(hidden)"}]}})
         )
     );
     let (_, text, _) = written(|trace| trace.note("header authorization: Bearer abc"));
-    assert_eq!(text.as_deref(), Some("header a(hidden)"));
+    assert_eq!(
+        text.as_deref(),
+        Some("header authorization: Bearer (hidden)")
+    );
     let long = format!(r#"{{"a":"{}","refresh_token":"abc"}}"#, "x".repeat(100_000));
     let (_, text, bytes) = written(|trace| trace.received(long.as_bytes(), &[]));
     assert!(text.expect("the beginning").ends_with("xx"));
