@@ -21,11 +21,11 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use pirn_mcp::{
-    CallOptions, Clock, ConfigEnvironment, ElicitationAnswer, ElicitationKind, ElicitationRequest,
-    Elicitor, HttpEntry, HttpKind, Interaction, ManagerFolders, ManagerOptions, McpExposure,
-    McpManager, OAuth, OAuthOptions, OAuthSettings, Scope, Secret, ServerEntry, ServerOrigin,
-    ServerSelection, ServerState, SpillFolder, StartMode, Timeouts, ToolExposures, Tracing,
-    TransportEntry,
+    CallOptions, Clock, ConfigEnvironment, EffectRules, ElicitationAnswer, ElicitationKind,
+    ElicitationRequest, Elicitor, HttpEntry, HttpKind, Interaction, ManagerFolders, ManagerOptions,
+    McpExposure, McpManager, OAuth, OAuthOptions, OAuthSettings, Scope, Secret, ServerEntry,
+    ServerOrigin, ServerSelection, ServerState, SpillFolder, StartMode, Timeouts, ToolExposures,
+    Tracing, TransportEntry,
 };
 use pirn_tool::Registry;
 use serde_json::{Map, Value, json};
@@ -146,6 +146,7 @@ fn entry(url: &str, context: &Value) -> ServerEntry {
         enabled: true,
         exposure: McpExposure::Codemode,
         tool_exposures: ToolExposures::default(),
+        effects: EffectRules::default(),
         timeouts: Timeouts::default(),
         start: StartMode::Eager,
         idle_timeout: None,

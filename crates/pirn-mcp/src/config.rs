@@ -19,9 +19,9 @@ pub use document::{ParsedConfig, names_clash, parse_config};
 pub(crate) use document::{clash_message, is_server_name};
 pub use edit::{Edit, EditOutcome, Setting, WhenMissing, edit_config};
 pub use entry::{
-    ClientRegistration, HttpEntry, HttpKind, HttpServer, McpExposure, OAuthSettings,
-    ResolvedServer, Scope, ServerEntry, ServerOrigin, StartMode, StdioEntry, StdioServer, Timeouts,
-    ToolExposures, Transport, TransportEntry,
+    AnnotationTrust, ClientRegistration, EffectRules, HttpEntry, HttpKind, HttpServer, McpExposure,
+    OAuthSettings, ResolvedServer, Scope, ServerEntry, ServerOrigin, StartMode, StdioEntry,
+    StdioServer, Timeouts, ToolExposures, Transport, TransportEntry,
 };
 pub use load::{ConfigFile, LoadedConfig, load};
 pub use new_server::NewServer;

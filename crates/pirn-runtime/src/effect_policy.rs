@@ -1,6 +1,6 @@
 //! A policy by effects: what is allowed without a question, what is denied, and what becomes of the rest.
 
-use pirn_tool::{Decision, Effects, Policy, PolicyInput};
+use pirn_tool::{Containment, Decision, Effects, Policy, PolicyInput, ToolSpec};
 
 /// What becomes of a call with an effect that is neither allowed nor denied.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,7 +27,8 @@ impl Otherwise {
 }
 
 /// Decides by the effects of a tool. A call runs without a question only if all of its effects are allowed, and it is denied if
-/// any of them is.
+/// any of them is. Allowing processes allows those that Pirn confines: a tool whose processes nothing holds, such as one of a
+/// server without a sandbox, is allowed only where everything is.
 #[derive(Debug, Clone)]
 pub struct EffectPolicy {
     allowed: Effects,
@@ -61,6 +62,20 @@ impl EffectPolicy {
     }
 }
 
+impl EffectPolicy {
+    /// The effects of a tool that are not allowed.
+    fn open(&self, tool: &ToolSpec) -> Effects {
+        let everything = only_of(|_| true);
+        let covers_processes = match tool.containment {
+            Containment::Held => true,
+            Containment::Free => self.allowed.contains(everything),
+        };
+        only(tool.effects, |effect| {
+            !self.allowed.contains(effect) || (effect == Effects::PROCESS && !covers_processes)
+        })
+    }
+}
+
 impl Policy for EffectPolicy {
     fn decide(&self, input: PolicyInput<'_>) -> Decision {
         let effects = input.tool.effects;
@@ -74,7 +89,7 @@ impl Policy for EffectPolicy {
                 ),
             };
         }
-        let open = only(effects, |effect| !self.allowed.contains(effect));
+        let open = self.open(input.tool);
         if open == Effects::NONE {
             return Decision::Allow;
         }
@@ -88,6 +103,15 @@ impl Policy for EffectPolicy {
                 allowed_by,
             } => Decision::Deny {
                 reason: match allowed_by {
+                    Some(flag)
+                        if input.tool.containment == Containment::Free
+                            && open.contains(Effects::PROCESS) =>
+                    {
+                        format!(
+                            "effect: {names}; {because}, and nothing confines the tool: {flag} without effects allows it, or \
+                             \"sandbox\", \"effects\" or \"trustAnnotations\" in the server's entry of mcp.json"
+                        )
+                    }
                     Some(flag) => format!(
                         "effect: {names}; {because}, {flag}={} allows it",
                         fewest_names(open)
@@ -101,9 +125,14 @@ impl Policy for EffectPolicy {
 
 /// The effects for which `condition` holds.
 fn only(effects: Effects, condition: impl Fn(Effects) -> bool) -> Effects {
+    only_of(|effect| effects.contains(effect) && condition(effect))
+}
+
+/// Of all effects those for which `condition` holds.
+fn only_of(condition: impl Fn(Effects) -> bool) -> Effects {
     Effects::ALL
         .into_iter()
-        .filter(|(effect, _)| effects.contains(*effect) && condition(*effect))
+        .filter(|(effect, _)| condition(*effect))
         .fold(Effects::NONE, |sum, (effect, _)| sum | effect)
 }
 

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use pirn_sandbox::PolicySpec;
+use pirn_tool::{Effects, matches_pattern};
 use url::Url;
 
 use crate::config::SandboxEntry;
@@ -31,6 +32,8 @@ pub struct ServerEntry {
     pub exposure: McpExposure,
     /// Exceptions by tool.
     pub tool_exposures: ToolExposures,
+    /// What the user says its tools can do.
+    pub effects: EffectRules,
     /// Time limits.
     pub timeouts: Timeouts,
     /// When it is started.
@@ -86,6 +89,38 @@ pub enum McpExposure {
 /// Exposures of single tools: an exact name wins, then the first pattern (with `*`) that fits, in the order written.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ToolExposures(pub Vec<(String, McpExposure)>);
+
+/// What the user says of the tools of a server. Without a word of theirs a tool can do anything, whatever its server says.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct EffectRules {
+    /// Effects by tool: an exact name wins, then the first pattern (with `*`) that fits, in the order written.
+    pub tools: Vec<(String, Effects)>,
+    /// Whether what the server says of its tools can loosen rules.
+    pub annotations: AnnotationTrust,
+}
+
+impl EffectRules {
+    /// The effects of a tool, where the user says them.
+    pub fn of(&self, tool: &str) -> Option<Effects> {
+        let exact = self.tools.iter().find(|(name, _)| name == tool);
+        exact
+            .or_else(|| {
+                let fits = |(pattern, _): &&(String, Effects)| matches_pattern(pattern, tool);
+                self.tools.iter().find(fits)
+            })
+            .map(|(_, effects)| *effects)
+    }
+}
+
+/// Whether the annotations of a server's tools count.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum AnnotationTrust {
+    /// They can only make rules stricter.
+    #[default]
+    Stricter,
+    /// The user believes them.
+    Believed,
+}
 
 /// Time limits of one server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -45,6 +45,8 @@ pub(crate) enum Shape {
     Choice(&'static [&'static str]),
     /// An object whose values are of these strings.
     ChoiceMap(&'static [&'static str]),
+    /// An object whose values are arrays of these strings.
+    ChoicesMap(&'static [&'static str]),
     /// An object of servers by name.
     Servers,
     /// An object with keys of its own.
@@ -63,6 +65,8 @@ pub(crate) const EXPOSURES: &[&str] = &[
     "hidden",
     "codemode-deferred",
 ];
+/// Members of the values of `effects`.
+pub(crate) const EFFECTS: &[&str] = &["read", "write", "process", "network"];
 /// Values of `start`.
 pub(crate) const STARTS: &[&str] = &["eager", "lazy"];
 /// Values of `oauth.clientRegistration`.
@@ -193,6 +197,21 @@ pub(crate) const SERVER_KEYS: &[Key] = &[
         "Exceptions by tool: a name, or a pattern with *. An exact name wins, then the first pattern that fits.",
     )
     .or("{}"),
+    key(
+        "effects",
+        Servers::All,
+        Shape::ChoicesMap(EFFECTS),
+        "What its tools can do, in your own words, by tool: a name, or a pattern with *; \"*\" stands for all. Without it a tool \
+         can do anything, whatever the server says. Not in a project's file.",
+    )
+    .or("{}"),
+    key(
+        "trustAnnotations",
+        Servers::All,
+        Shape::Flag,
+        "Whether what the server says of its tools (readOnlyHint, openWorldHint) is believed. Not in a project's file.",
+    )
+    .or("false"),
     key(
         "enabled",
         Servers::All,

@@ -59,6 +59,10 @@ fn shape(key: &'static Key) -> Map<String, Value> {
         Shape::ChoiceMap(words) => {
             json!({ "type": "object", "additionalProperties": { "enum": words } })
         }
+        Shape::ChoicesMap(words) => json!({
+            "type": "object",
+            "additionalProperties": { "type": "array", "items": { "enum": words } },
+        }),
         Shape::Servers => json!({
             "type": "object",
             "propertyNames": { "pattern": "^[A-Za-z0-9_-]+$" },

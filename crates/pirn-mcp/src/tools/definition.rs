@@ -3,7 +3,9 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use pirn_tool::{Annotations, Effects, Namespace, Tool, ToolSpec, mcp_namespace, mcp_tool_names};
+use pirn_tool::{
+    Annotations, Containment, Effects, Namespace, Tool, ToolSpec, mcp_namespace, mcp_tool_names,
+};
 use serde_json::Value;
 
 use super::exposure::{exposure_of, to_exposure};
@@ -11,7 +13,9 @@ use super::handler::{McpToolHandler, ToolCaller};
 use super::schema::{input_schema, output_schema};
 use super::spill::SpillFolder;
 use super::text::{cut_end, quoted};
-use crate::config::{McpExposure, ServerEntry, ToolExposures, TransportEntry};
+use crate::config::{
+    AnnotationTrust, EffectRules, McpExposure, ServerEntry, ToolExposures, TransportEntry,
+};
 use crate::connection::ServerFacts;
 
 #[cfg(test)]
@@ -35,6 +39,8 @@ pub(crate) struct ServerProfile {
     pub(crate) exposure: McpExposure,
     /// Exceptions by tool.
     pub(crate) tool_exposures: ToolExposures,
+    /// What the user says its tools can do.
+    pub(crate) effects: EffectRules,
     /// Where it runs.
     pub(crate) reach: ServerReach,
 }
@@ -42,8 +48,10 @@ pub(crate) struct ServerProfile {
 /// Where a server runs, as far as Pirn knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ServerReach {
-    /// A process of this machine.
+    /// A process of this machine that may do what the user may.
     Machine,
+    /// A process of this machine that is confined.
+    Sandbox,
     /// Behind a URL: each call goes over the network.
     Network,
 }
@@ -57,7 +65,9 @@ impl ServerProfile {
             instructions: facts.instructions.clone(),
             exposure: entry.exposure,
             tool_exposures: entry.tool_exposures.clone(),
-            reach: match entry.transport {
+            effects: entry.effects.clone(),
+            reach: match &entry.transport {
+                TransportEntry::Stdio(stdio) if stdio.sandbox.is_some() => ServerReach::Sandbox,
                 TransportEntry::Stdio(_) => ServerReach::Machine,
                 TransportEntry::Http(_) => ServerReach::Network,
             },
@@ -169,7 +179,8 @@ fn tool_spec(
         .input_schema(input_schema(tool.get("inputSchema"), &mut about))
         .output_schema(output_schema(tool.get("outputSchema"), &mut about))
         .annotations(annotations)
-        .effects(effects(annotations, server.reach))
+        .effects(effects(annotations, server, tool_name))
+        .containment(containment(server.reach))
         .exposure(to_exposure(exposure))
 }
 
@@ -199,17 +210,33 @@ fn annotations(tool: &Value) -> Annotations {
     }
 }
 
-/// What a call can do, by the author's word where there is one. A tool that does not call itself read-only is a stranger's
-/// program: it can change files, start processes and reach the network, and its hint about the open world does not take
-/// that back. One that does reads, and reaches the network unless it denies that and runs on this machine.
-fn effects(annotations: Annotations, reach: ServerReach) -> Effects {
-    if annotations.read_only_hint != Some(true) {
-        return Effects::READ | Effects::WRITE | Effects::PROCESS | Effects::NETWORK;
+/// What a call can do. The user's own word counts, and the server's only where the user believes it. Any other tool is a
+/// stranger's program: it can change files, start processes and reach the network, whatever it says.
+fn effects(annotations: Annotations, server: &ServerProfile, tool: &str) -> Effects {
+    const ANYTHING: Effects = Effects::READ
+        .union(Effects::WRITE)
+        .union(Effects::PROCESS)
+        .union(Effects::NETWORK);
+    if let Some(effects) = server.effects.of(tool) {
+        return effects;
     }
-    match (annotations.open_world_hint, reach) {
-        (Some(false), ServerReach::Machine) => Effects::READ,
-        (Some(false), ServerReach::Network) | (Some(true) | None, _) => {
+    let is_read_only = match server.effects.annotations {
+        AnnotationTrust::Stricter => false,
+        AnnotationTrust::Believed => annotations.read_only_hint == Some(true),
+    };
+    match (is_read_only, annotations.open_world_hint, server.reach) {
+        (false, _, _) => ANYTHING,
+        (true, Some(false), ServerReach::Machine | ServerReach::Sandbox) => Effects::READ,
+        (true, Some(false), ServerReach::Network) | (true, Some(true) | None, _) => {
             Effects::READ | Effects::NETWORK
         }
+    }
+}
+
+/// What holds the processes that a call may start.
+fn containment(reach: ServerReach) -> Containment {
+    match reach {
+        ServerReach::Sandbox => Containment::Held,
+        ServerReach::Machine | ServerReach::Network => Containment::Free,
     }
 }

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use pirn_mcp::{
-    Clock, ConfigEnvironment, Elicitor, ErrorKind, ManagerFolders, ManagerOptions, McpExposure,
-    McpManager, OAuth, OAuthOptions, Scope, ServerEntry, ServerEvent, ServerOrigin,
+    Clock, ConfigEnvironment, EffectRules, Elicitor, ErrorKind, ManagerFolders, ManagerOptions,
+    McpExposure, McpManager, OAuth, OAuthOptions, Scope, ServerEntry, ServerEvent, ServerOrigin,
     ServerSelection, ServerState, ServerStatus, SpillFolder, StartMode, Timeouts, ToolExposures,
     Tracing, TransportEntry,
 };
@@ -225,6 +225,7 @@ pub(crate) fn entry(name: &str, timeouts: Timeouts, transport: TransportEntry) -
         enabled: true,
         exposure: McpExposure::Codemode,
         tool_exposures: ToolExposures::default(),
+        effects: EffectRules::default(),
         timeouts,
         start: StartMode::Eager,
         idle_timeout: None,

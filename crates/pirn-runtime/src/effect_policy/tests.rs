@@ -1,13 +1,16 @@
-use pirn_tool::{Decision, Effects, Origin, Policy as _, PolicyInput, ToolSpec};
+use pirn_tool::{Containment, Decision, Effects, Origin, Policy as _, PolicyInput, ToolSpec};
 use serde_json::json;
 
 use super::{EffectPolicy, Otherwise};
 
 fn decide(policy: &EffectPolicy, effects: Effects) -> String {
-    let spec = ToolSpec::new("tool", "A tool").effects(effects);
+    decide_about(policy, &ToolSpec::new("tool", "A tool").effects(effects))
+}
+
+fn decide_about(policy: &EffectPolicy, spec: &ToolSpec) -> String {
     let arguments = json!({});
     match policy.decide(PolicyInput {
-        tool: &spec,
+        tool: spec,
         arguments: &arguments,
         origin: Origin::Nested,
     }) {
@@ -88,4 +91,47 @@ fn effects_decide() {
     for (policy, effects, expected) in cases {
         assert_eq!(decide(&policy, effects), expected, "{policy:?} {effects:?}");
     }
+}
+
+#[test]
+fn processes_that_nothing_holds_are_allowed_only_with_everything() {
+    let command = Effects::READ | Effects::WRITE | Effects::PROCESS | Effects::NETWORK;
+    let everything = command | Effects::ORCHESTRATION;
+    let tool = |effects| {
+        ToolSpec::new("mcp__x__tool", "A tool")
+            .effects(effects)
+            .containment(Containment::Free)
+    };
+    let ask = "ask: effect: process; not allowed by the user";
+    for (allowed, effects, expected) in [
+        (Effects::PROCESS, command, ask),
+        (command, command, ask),
+        (everything, command, "allow"),
+        (Effects::NETWORK, Effects::READ | Effects::NETWORK, "allow"),
+        (Effects::NONE, Effects::READ, "allow"),
+    ] {
+        let policy = EffectPolicy::new(allowed, Otherwise::Ask);
+        assert_eq!(
+            decide_about(&policy, &tool(effects)),
+            expected,
+            "{allowed:?}"
+        );
+    }
+    let alone = Otherwise::Deny {
+        because: "there is no terminal to ask on".to_owned(),
+        allowed_by: Some("--yes".to_owned()),
+    };
+    let denied = decide_about(&EffectPolicy::new(Effects::PROCESS, alone), &tool(command));
+    assert!(
+        denied.contains("--yes without effects allows it"),
+        "{denied}"
+    );
+    let read_only = EffectPolicy::new(
+        Effects::NONE,
+        Otherwise::deny("--read-only allows reading only"),
+    );
+    assert!(
+        decide_about(&read_only, &tool(command))
+            .starts_with("deny: effect: write, process, network;")
+    );
 }

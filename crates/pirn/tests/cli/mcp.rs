@@ -90,7 +90,8 @@ fn place_with(more: &Value) -> Place {
     let place = Place::new();
     let script = place.write("server.py", SERVER);
     let mut servers = json!({
-        "toy": {"command": "python3", "args": [script], "env": {"WORD": "word"}, "toolExposure": {"secret": "hidden"}},
+        "toy": {"command": "python3", "args": [script], "env": {"WORD": "word"}, "toolExposure": {"secret": "hidden"},
+                "trustAnnotations": true},
     });
     for (name, entry) in more.as_object().unwrap() {
         servers[name] = entry.clone();
@@ -213,6 +214,63 @@ fn tools_that_are_left_out_are_told() {
     }
     // A script that does not name the server does not start it, and hears nothing of it.
     assert_eq!(place.run(&["exec", "-e", "return 1"]).stderr, "");
+}
+
+#[test]
+fn what_a_server_says_of_its_tools_allows_nothing() {
+    let place = Place::new();
+    let script = place.write("server.py", SERVER);
+    let call = "return (await tools.mcp__toy__echo({text: 'x'})).structuredContent.said";
+    let run = |entry: &Value, flags: &[&str]| {
+        let mut entry = entry.clone();
+        entry["command"] = json!("python3");
+        entry["args"] = json!([&script]);
+        place.write_user_config(&json!({"mcpServers": {"toy": entry}}));
+        place.run(&[&["exec", "-q"], flags, &["-e", call]].concat())
+    };
+    let untold = json!({});
+    let told = json!({"effects": {"echo": ["read"]}});
+    let believed = json!({"trustAnnotations": true});
+    let confined = json!({"sandbox": true});
+    let cases: [(&Value, &[&str], bool); 12] = [
+        (&untold, &[], false),
+        (&untold, &["--read-only"], false),
+        (&untold, &["--yes=network"], false),
+        (&untold, &["--yes=process"], false),
+        (&untold, &["--yes"], true),
+        (&untold, &["--yes", "--deny=process"], false),
+        (&told, &["--read-only"], true),
+        (&told, &["--deny=read"], false),
+        (&believed, &["--read-only"], true),
+        (&confined, &["--read-only"], false),
+        (&confined, &["--yes=process"], true),
+        (&confined, &["--yes=network"], false),
+    ];
+    for (entry, flags, allowed) in cases {
+        let run = run(entry, flags);
+        assert_eq!(run.code == Some(0), allowed, "{entry} {flags:?} {run:#?}");
+        assert_eq!(run.stdout == "x\n", allowed, "{entry} {flags:?} {run:#?}");
+    }
+    let denied = run(&untold, &["--yes=process"]);
+    assert!(
+        denied
+            .stderr
+            .contains("nothing confines the tool: --yes without effects allows it"),
+        "{denied:#?}"
+    );
+    // A project that was trusted has no say in it.
+    let entry = json!({"command": "python3", "args": [&script], "trustAnnotations": true});
+    place.write_user_config(&json!({"mcpServers": {}}));
+    place.write(
+        ".pirn/mcp.json",
+        json!({"mcpServers": {"toy": entry}}).to_string(),
+    );
+    let run = place.run(&["exec", "--approve", "-e", call]);
+    assert!(
+        run.stderr
+            .contains("trustAnnotations: can be said only in your own mcp.json"),
+        "{run:#?}"
+    );
 }
 
 #[test]

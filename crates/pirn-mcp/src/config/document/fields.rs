@@ -4,8 +4,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use pirn_jsonc::{Node, Tree};
+use pirn_tool::Effects;
 
-use crate::config::keys::{self, EXPOSURES, Key};
+use crate::config::keys::{self, EFFECTS, EXPOSURES, Key};
 use crate::config::{ConfigProblem, McpExposure, Severity, ToolExposures};
 
 /// A week: longer is a slip of units.
@@ -258,6 +259,32 @@ impl<'a> Fields<'a> {
             }
         }
         Some(ToolExposures(exposures))
+    }
+}
+
+impl Fields<'_> {
+    /// Effects by tool.
+    pub(crate) fn effects(&mut self, object: &Node) -> Vec<(String, Effects)> {
+        let Some(node) = self.object(object, "effects", "an object of effects by tool") else {
+            return Vec::new();
+        };
+        let mut effects = Vec::new();
+        for member in node.members() {
+            let field = format!("effects.{}", member.name);
+            let Tree::List(elements) = &member.node.value else {
+                self.error(member.line, &field, "must be an array of effects");
+                continue;
+            };
+            // What is wrong is reported, and costs the entry.
+            let all = elements.iter().fold(Effects::NONE, |all, element| {
+                let one = self.word(element, &field, EFFECTS, |word| {
+                    EFFECTS.contains(&word).then(|| Effects::from_name(word))?
+                });
+                all | one.unwrap_or(Effects::NONE)
+            });
+            effects.push((member.name.clone(), all));
+        }
+        effects
     }
 }
 

@@ -10,8 +10,8 @@ use super::fields::Fields;
 use super::{Override, Written, oauth, sandbox};
 use crate::config::keys::{self, OVERRIDE_KEYS, SERVER_KEYS, STARTS, Servers, TYPES};
 use crate::config::{
-    HttpEntry, HttpKind, Scope, ServerEntry, ServerOrigin, StartMode, StdioEntry, Timeouts,
-    TransportEntry,
+    AnnotationTrust, EffectRules, HttpEntry, HttpKind, Scope, ServerEntry, ServerOrigin, StartMode,
+    StdioEntry, Timeouts, TransportEntry,
 };
 
 /// What `type` says.
@@ -92,6 +92,7 @@ fn server(fields: &mut Fields<'_>, scope: Scope, member: &Member) -> Option<Serv
         enabled: enabled(fields, node).unwrap_or(true),
         exposure: fields.exposure(node).unwrap_or_default(),
         tool_exposures: fields.exposures(node).unwrap_or_default(),
+        effects: effect_rules(fields, scope, node),
         timeouts: Timeouts {
             // Whoever allows a request more time than the default total means it.
             total: timeouts.total.max(total_at_least(node, timeouts.request)),
@@ -102,6 +103,32 @@ fn server(fields: &mut Fields<'_>, scope: Scope, member: &Member) -> Option<Serv
         description: fields.text(node, "", "description"),
         transport: transport?,
     })
+}
+
+/// What the user says of the tools' effects. A project's file cannot say it: it came with the project.
+fn effect_rules(fields: &mut Fields<'_>, scope: Scope, node: &Node) -> EffectRules {
+    match scope {
+        Scope::User | Scope::CommandLine | Scope::Runtime => {}
+        Scope::Project => {
+            for name in ["effects", "trustAnnotations"] {
+                if let Some(written) = node.get(name) {
+                    fields.error(
+                        written.line,
+                        name,
+                        "can be said only in your own mcp.json, not in a project's",
+                    );
+                }
+            }
+            return EffectRules::default();
+        }
+    }
+    EffectRules {
+        tools: fields.effects(node),
+        annotations: match fields.flag(node, "", "trustAnnotations") {
+            Some(true) => AnnotationTrust::Believed,
+            Some(false) | None => AnnotationTrust::Stricter,
+        },
+    }
 }
 
 /// The total limit follows a longer request limit, unless it is written.

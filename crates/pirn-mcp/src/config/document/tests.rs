@@ -1,3 +1,4 @@
+use pirn_tool::Effects;
 use std::path::Path;
 use std::time::Duration;
 
@@ -44,6 +45,7 @@ fn server(settings: &str) -> ServerEntry {
 fn all_keys_of_a_stdio_server_are_read() {
     let entry = server(
         r#""type": "stdio", "command": "npx", "args": ["-y", "x"], "env": {"A": "1", "B": "2"}, "cwd": "~/x", "inheritEnv": true,
+           "effects": {"r*": ["read"], "*": ["read", "network"]}, "trustAnnotations": true,
            "exposure": "deferred", "toolExposure": {"z*": "hidden", "a": "direct"}, "enabled": false, "start": "lazy",
            "timeout": 1.5, "startTimeout": 5, "totalTimeout": 7, "idleTimeout": 300, "description": "d", "unknown": [1]"#,
     );
@@ -61,6 +63,13 @@ fn all_keys_of_a_stdio_server_are_read() {
             ("z*".to_owned(), McpExposure::Hidden),
             ("a".to_owned(), McpExposure::Direct),
         ]),
+        effects: crate::config::EffectRules {
+            tools: vec![
+                ("r*".to_owned(), Effects::READ),
+                ("*".to_owned(), Effects::READ | Effects::NETWORK),
+            ],
+            annotations: crate::config::AnnotationTrust::Believed,
+        },
         timeouts: crate::config::Timeouts {
             start: Duration::from_secs(5),
             request: Duration::from_millis(1500),

@@ -13,8 +13,8 @@ use tokio::sync::broadcast;
 use tokio::time::Instant;
 
 use crate::config::{
-    ConfigEnvironment, HttpEntry, McpExposure, Scope, ServerEntry, ServerOrigin, StartMode,
-    StdioEntry, Timeouts, ToolExposures, TransportEntry,
+    ConfigEnvironment, EffectRules, HttpEntry, McpExposure, Scope, ServerEntry, ServerOrigin,
+    StartMode, StdioEntry, Timeouts, ToolExposures, TransportEntry,
 };
 use crate::error::{Error, ErrorKind};
 use crate::manager::link::{ConnectRequest, Connector, Link};
@@ -284,6 +284,7 @@ fn entry(name: &str, transport: TransportEntry) -> ServerEntry {
         enabled: true,
         exposure: McpExposure::Codemode,
         tool_exposures: ToolExposures::default(),
+        effects: EffectRules::default(),
         timeouts: Timeouts::default(),
         start: StartMode::Eager,
         idle_timeout: None,

@@ -10,6 +10,7 @@ fn profile(name: &str) -> ServerProfile {
         instructions: Some("Search first.".to_owned()),
         exposure: McpExposure::Codemode,
         tool_exposures: ToolExposures::default(),
+        effects: EffectRules::default(),
         reach: ServerReach::Machine,
     }
 }
@@ -68,7 +69,8 @@ fn a_tool_is_described_whole() {
             ..Annotations::default()
         }
     );
-    assert_eq!(spec.effects, Effects::READ);
+    assert_eq!(spec.effects, ANYTHING);
+    assert_eq!(spec.containment, Containment::Free);
     assert_eq!(spec.exposure, Exposure::Deferred);
     assert_eq!(
         spec.output_schema,
@@ -318,53 +320,77 @@ fn output_schemas_are_turned_to_their_place() {
     );
 }
 
+const ANYTHING: Effects = Effects::READ
+    .union(Effects::WRITE)
+    .union(Effects::PROCESS)
+    .union(Effects::NETWORK);
+
 #[test]
-fn effects_are_the_strongest_that_can_be_true() {
-    let everything = Effects::READ | Effects::WRITE | Effects::PROCESS | Effects::NETWORK;
+fn what_a_server_says_loosens_nothing_unless_the_user_believes_it() {
+    use AnnotationTrust::{Believed, Stricter};
+    use ServerReach::{Machine, Network, Sandbox};
+    let read_only = json!({"readOnlyHint": true, "openWorldHint": false});
+    let network = Effects::READ | Effects::NETWORK;
     let cases = [
-        (json!({}), ServerReach::Machine, everything),
+        (read_only.clone(), Stricter, Machine, ANYTHING),
+        (read_only.clone(), Stricter, Sandbox, ANYTHING),
+        (json!({"readOnlyHint": true}), Stricter, Network, ANYTHING),
+        (json!({}), Believed, Machine, ANYTHING),
         (
             json!({"readOnlyHint": false, "openWorldHint": false}),
-            ServerReach::Machine,
-            everything,
+            Believed,
+            Machine,
+            ANYTHING,
         ),
-        (
-            json!({"readOnlyHint": "true"}),
-            ServerReach::Machine,
-            everything,
-        ),
+        (json!({"readOnlyHint": "true"}), Believed, Machine, ANYTHING),
         (
             json!({"destructiveHint": false}),
-            ServerReach::Network,
-            everything,
+            Believed,
+            Network,
+            ANYTHING,
         ),
-        (
-            json!({"readOnlyHint": true}),
-            ServerReach::Machine,
-            Effects::READ | Effects::NETWORK,
-        ),
-        (
-            json!({"readOnlyHint": true, "openWorldHint": false}),
-            ServerReach::Machine,
-            Effects::READ,
-        ),
-        (
-            json!({"readOnlyHint": true, "openWorldHint": false}),
-            ServerReach::Network,
-            Effects::READ | Effects::NETWORK,
-        ),
+        (json!({"readOnlyHint": true}), Believed, Machine, network),
+        (read_only.clone(), Believed, Machine, Effects::READ),
+        (read_only.clone(), Believed, Network, network),
     ];
-    for (annotations, reach, expected) in cases {
+    for (annotations, trust, reach, expected) in cases {
         let server = ServerProfile {
             reach,
+            effects: EffectRules {
+                tools: Vec::new(),
+                annotations: trust,
+            },
             ..profile("a")
         };
         let tool = json!({"name": "t", "annotations": annotations});
         assert_eq!(
             tool_specs(&server, &[tool]).0[0].spec.effects,
             expected,
-            "{annotations} {reach:?}"
+            "{annotations} {trust:?} {reach:?}"
         );
+    }
+}
+
+#[test]
+fn the_users_word_about_a_tool_wins() {
+    let rule = |name: &str, effects| (name.to_owned(), effects);
+    let server = ServerProfile {
+        effects: EffectRules {
+            tools: vec![
+                rule("get_*", Effects::READ),
+                rule("get_all", Effects::NETWORK),
+            ],
+            annotations: AnnotationTrust::Believed,
+        },
+        ..profile("a")
+    };
+    for (name, expected) in [
+        ("get_one", Effects::READ),
+        ("get_all", Effects::NETWORK),
+        ("other", ANYTHING),
+    ] {
+        let (defined, _) = tool_specs(&server, &[json!({"name": name})]);
+        assert_eq!(defined[0].spec.effects, expected, "{name}");
     }
 }
 
