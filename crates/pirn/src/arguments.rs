@@ -26,15 +26,16 @@ const MEMORY_MB_MAX: u64 = 2_048;
 /// The word for every effect.
 const EVERY_EFFECT: &str = "all";
 
-/// Runs programs that call tools.
+/// Runs small programs that use your tools: files, commands, MCP servers
+///
+/// A language model, or you, writes a short script instead of calling tools one by one. Pirn runs it in a sandbox, asks you before it
+/// changes anything, and gives back only what the script returns.
 #[derive(Debug, Parser)]
 #[command(
     name = "pirn",
     version,
     max_term_width = HELP_COLUMNS_MAX,
     subcommand_required = true,
-    arg_required_else_help = true,
-    disable_help_subcommand = true,
     after_help = "Run `pirn COMMAND --help` for more about a command."
 )]
 pub(crate) struct CommandLine {

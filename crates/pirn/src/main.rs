@@ -14,6 +14,7 @@
 mod approvals;
 mod arguments;
 mod browser;
+mod command_line;
 mod config;
 mod confinement;
 mod consent;
@@ -61,8 +62,25 @@ fn main() -> std::process::ExitCode {
     exit.into()
 }
 
+/// What Pirn is for, for somebody who typed only its name.
+const WELCOME: &str = "\
+Pirn runs small programs that use your tools: files, commands, MCP servers. One program replaces many tool calls.
+Run one:      pirn exec -e 'return (await tools.ls({})).length'
+See more:     pirn tools (what programs can call), pirn help (all commands)
+Add a server: pirn mcp add NAME https://... , then pirn mcp list
+";
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the binary reads its own arguments"
+)]
 fn run() -> Result<Exit, Failure> {
-    let command_line = match CommandLine::try_parse() {
+    let arguments = command_line::normalised(std::env::args_os());
+    if arguments.len() <= 1 {
+        standard::write_out(WELCOME)?;
+        return Ok(Exit::Success);
+    }
+    let command_line = match CommandLine::try_parse_from(arguments) {
         Ok(command_line) => command_line,
         // `--help` and `--version` come as errors, too.
         Err(error) if !error.use_stderr() => {

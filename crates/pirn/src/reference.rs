@@ -47,7 +47,8 @@ fn reference() -> String {
     let mut text = OPENING.to_owned();
     let mut program = CommandLine::command();
     program.build();
-    for command in program.get_subcommands() {
+    let commands = program.get_subcommands();
+    for command in commands.filter(|command| command.get_name() != "help") {
         write_commands(&mut text, command);
     }
     line(
@@ -79,7 +80,8 @@ fn write_commands(text: &mut String, command: &Command) {
     if !command.has_subcommands() {
         write_command(text, command);
     }
-    for below in command.get_subcommands() {
+    let own = command.get_subcommands();
+    for below in own.filter(|below| below.get_name() != "help") {
         write_commands(text, below);
     }
 }

@@ -103,7 +103,7 @@ pub(super) fn add(arguments: &AddArguments, invocation: &Invocation) -> Result<E
         EditOutcome::Added | EditOutcome::Changed | EditOutcome::Removed => "added to",
     };
     standard::note(&format!(
-        "{name} is {done} {}; `pirn mcp list` tries it",
+        "{name} is {done} {}; run `pirn mcp list` to test it",
         target.shown()
     ));
     target.tell_trust(invocation);
@@ -220,15 +220,36 @@ fn unusable(error: pirn_mcp::Error) -> Failure {
 }
 
 /// The server that was typed.
+/// Whether a word can only be meant as the address of a server.
+fn is_url(word: &str) -> bool {
+    word.starts_with("http://") || word.starts_with("https://")
+}
+
 fn new_server(arguments: &AddArguments) -> Result<NewServer, Failure> {
-    let transport = match (&arguments.url, arguments.command.as_slice()) {
+    let command = arguments.command.as_slice();
+    let (url, command) = match (&arguments.url, command) {
+        // A URL is a URL, also without its flag.
+        (None, [url]) if is_url(url) => (Some(url), &[][..]),
+        (None, [url, first, ..]) if is_url(url) => {
+            return Err(Failure::usage(format!(
+                "`{}` after the URL is not understood",
+                on_one_line(first)
+            ))
+            .hint(format!(
+                "options come before the name: pirn mcp add [OPTIONS] {} URL",
+                arguments.name
+            )));
+        }
+        (url, command) => (url.as_ref(), command),
+    };
+    let transport = match (url, command) {
         (Some(_), [_, ..]) => {
             return Err(Failure::usage("a server has a program or a URL, not both"));
         }
         (None, []) => {
             return Err(Failure::usage("the server's program or URL is missing")
                 .hint(format!("pirn mcp add {} -- CMD [ARGS]", arguments.name))
-                .hint(format!("pirn mcp add {} --url URL", arguments.name)));
+                .hint(format!("pirn mcp add {} URL", arguments.name)));
         }
         (Some(url), []) => {
             refuse_others("--url", &program_options(arguments))?;
