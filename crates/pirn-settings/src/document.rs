@@ -171,11 +171,11 @@ impl Document {
             Some(meant) if meant == key => {
                 let (group, name) = meant.split_once('.').unwrap_or((meant, ""));
                 format!(
-                    "{key}: is no setting here; it is written {{\"{group}\": {{\"{name}\": …}}}}"
+                    "{key}: is not a setting here; it is written {{\"{group}\": {{\"{name}\": …}}}}"
                 )
             }
-            Some(meant) => format!("{key}: is no setting and is ignored; did you mean {meant}?"),
-            None => format!("{key}: is no setting and is ignored"),
+            Some(meant) => format!("{key}: is not a setting and is ignored; did you mean {meant}?"),
+            None => format!("{key}: is not a setting and is ignored"),
         };
         self.problem_at(Severity::Note, line, &message)
     }

@@ -139,7 +139,7 @@ impl SettingKey {
         if self.0.is_list() {
             return Ok(match words {
                 [one] if one.trim_start().starts_with('[') => parsed(one).ok_or_else(|| {
-                    ChangeError::Value(format!("{}: `{one}` is no JSON array", self.0.key))
+                    ChangeError::Value(format!("{}: `{one}` is not a JSON array", self.0.key))
                 })?,
                 words => words.iter().map(String::as_str).collect(),
             });

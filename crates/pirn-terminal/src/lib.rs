@@ -22,6 +22,7 @@
 
 mod block;
 mod foreign;
+mod form;
 mod pager;
 mod question;
 mod screen;
@@ -32,6 +33,7 @@ mod tty;
 
 pub use block::Block;
 pub use foreign::{Foreign, cut, on_one_line, visible_code, without_controls};
+pub use form::{Field, Form, typed_value};
 pub use question::{Question, Reading, Typed};
 pub use screen::{LateText, RowText, Screen, ScreenWire, Target};
 pub use streams::{Hold, is_error_terminal, is_output_terminal, note, write_error, write_output};

@@ -11,7 +11,15 @@ const LAST_COLUMNS_MIN: usize = 24;
 #[derive(Debug)]
 pub struct Table {
     columns: usize,
+    overflow: Overflow,
     rows: Vec<Row>,
+}
+
+/// What becomes of a last cell that does not fit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Overflow {
+    Cut,
+    Wrap,
 }
 
 #[derive(Debug)]
@@ -26,8 +34,16 @@ impl Table {
     pub fn new(columns: usize) -> Self {
         Self {
             columns,
+            overflow: Overflow::Cut,
             rows: Vec::new(),
         }
+    }
+
+    /// The same table, whose last cells go on in the next line instead of being cut.
+    #[must_use]
+    pub fn wrapping(mut self) -> Self {
+        self.overflow = Overflow::Wrap;
+        self
     }
 
     /// Adds a row.
@@ -56,15 +72,7 @@ impl Table {
         for row in &self.rows {
             match row {
                 Row::Below(line) => self.push_below(&mut text, line),
-                Row::Cells(cells) if fits => {
-                    let cells: Vec<String> = cells
-                        .iter()
-                        .zip(&widths)
-                        .map(|(cell, width)| format!("{cell:<width$}"))
-                        .collect();
-                    text.push_str(&cut(cells.join(GAP).trim_end(), self.columns));
-                    text.push('\n');
-                }
+                Row::Cells(cells) if fits => self.push_row(&mut text, cells, &widths),
                 Row::Cells(cells) => {
                     let mut cells = cells.iter().filter(|cell| !cell.is_empty());
                     if let Some(first) = cells.next() {
@@ -78,6 +86,32 @@ impl Table {
             }
         }
         text
+    }
+
+    fn push_row(&self, text: &mut String, cells: &[String], widths: &[usize]) {
+        let padded = |cells: &[String]| {
+            let padded = cells.iter().zip(widths);
+            let padded: Vec<String> = padded
+                .map(|(cell, width)| format!("{cell:<width$}"))
+                .collect();
+            padded.join(GAP)
+        };
+        match (self.overflow, cells.split_last()) {
+            (Overflow::Wrap, Some((last, before))) if !before.is_empty() => {
+                let before = format!("{}{GAP}", padded(before));
+                let indent = before.chars().count();
+                let pieces = wrapped(last, self.columns.saturating_sub(indent));
+                for (index, piece) in pieces.iter().enumerate() {
+                    let start = if index == 0 { before.as_str() } else { "" };
+                    text.push_str(format!("{start:<indent$}{piece}").trim_end());
+                    text.push('\n');
+                }
+            }
+            (Overflow::Cut | Overflow::Wrap, _) => {
+                text.push_str(&cut(padded(cells).trim_end(), self.columns));
+                text.push('\n');
+            }
+        }
     }
 
     fn widths(&self) -> Vec<usize> {

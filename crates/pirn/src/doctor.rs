@@ -84,7 +84,7 @@ pub(crate) fn run(arguments: &DoctorArguments, invocation: &Invocation) -> Resul
     let text = if arguments.json {
         as_json(&reports)
     } else {
-        as_text(&reports)
+        as_text(&reports, invocation)
     };
     standard::write_out(&text)?;
     let bad: Vec<&str> = reports
@@ -101,32 +101,18 @@ pub(crate) fn run(arguments: &DoctorArguments, invocation: &Invocation) -> Resul
     ))
 }
 
-fn as_text(reports: &[Report]) -> String {
-    let width = reports
-        .iter()
-        .map(|report| report.name.len())
-        .max()
-        .unwrap_or_default();
-    let line = |report: &Report| {
-        let state = report.finding.word();
-        let remedy = report
-            .remedy
-            .as_ref()
-            .map(|remedy| format!("{:1$}remedy: {remedy}\n", "", width + 11));
-        let mut lines = String::new();
-        for line in &report.lines {
-            lines.extend(std::iter::repeat_n(' ', width + 11));
-            lines.push_str(line);
-            lines.push('\n');
+fn as_text(reports: &[Report], invocation: &Invocation) -> String {
+    let mut table = invocation.table().wrapping();
+    for report in reports {
+        table.row([report.finding.word(), report.name, &report.what]);
+        if let Some(remedy) = &report.remedy {
+            table.below(&format!("remedy: {remedy}"));
         }
-        format!(
-            "{state:<7}  {:<width$}  {}\n{}{lines}",
-            report.name,
-            report.what,
-            remedy.unwrap_or_default()
-        )
-    };
-    reports.iter().map(line).collect()
+        for line in &report.lines {
+            table.below(line);
+        }
+    }
+    table.render()
 }
 
 fn as_json(reports: &[Report]) -> String {

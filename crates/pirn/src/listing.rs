@@ -10,15 +10,11 @@ use tokio_util::sync::CancellationToken;
 use crate::arguments::ToolsArguments;
 use crate::failure::{Exit, Failure};
 use crate::interrupt::interruptible;
-use crate::invocation::{Invocation, Stream};
+use crate::invocation::Invocation;
 use crate::mcp::{Configuration, TraceWhen, server_options, settle_and_tell};
 use crate::project::Project;
 use crate::standard;
-use pirn_terminal::columns as terminal_columns;
-use pirn_terminal::{cut, on_one_line};
-
-/// Columns of a row where the output is not on a terminal.
-const COLUMNS_DEFAULT: usize = 120;
+use pirn_terminal::on_one_line;
 
 /// A tool with its identifier.
 struct Row {
@@ -65,7 +61,7 @@ pub(crate) fn run(arguments: &ToolsArguments, invocation: &Invocation) -> Result
     } else if arguments.declarations {
         declarations(&rows)
     } else {
-        table(&rows, invocation.stdout)
+        table(&rows, invocation)
     };
     standard::write_out(&text)?;
     Ok(Exit::Success)
@@ -158,29 +154,16 @@ fn declarations(rows: &[Row]) -> String {
     format!("{}\n", render_declarations(&tools, &[]))
 }
 
-fn table(rows: &[Row], stdout: Stream) -> String {
-    let columns = match stdout {
-        Stream::Terminal => terminal_columns().unwrap_or(COLUMNS_DEFAULT),
-        Stream::Other => COLUMNS_DEFAULT,
-    };
-    let effects = |row: &Row| match effect_names(row.tool.spec().effects) {
-        names if names.is_empty() => "-".to_owned(),
-        names => names,
-    };
-    let width = |cell: &dyn Fn(&Row) -> usize| rows.iter().map(cell).max().unwrap_or_default();
-    let name_width = width(&|row| row.tool.spec().name.chars().count());
-    let effects_width = width(&|row| effects(row).chars().count());
-    rows.iter()
-        .map(|row| {
-            let spec = row.tool.spec();
-            let summary = on_one_line(spec.description.lines().next().unwrap_or_default());
-            let name = on_one_line(&spec.name);
-            let line = format!(
-                "{name:<name_width$}  {:<effects_width$}  {summary}",
-                effects(row)
-            );
-            cut(line.trim_end(), columns)
-        })
-        .flat_map(|line| [line, "\n".to_owned()])
-        .collect()
+fn table(rows: &[Row], invocation: &Invocation) -> String {
+    let mut table = invocation.table();
+    for row in rows {
+        let spec = row.tool.spec();
+        let effects = match effect_names(spec.effects) {
+            names if names.is_empty() => "-".to_owned(),
+            names => names,
+        };
+        let summary = spec.description.lines().next().unwrap_or_default();
+        table.row([&spec.name, &effects, summary]);
+    }
+    table.render()
 }

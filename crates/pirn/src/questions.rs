@@ -1,8 +1,6 @@
 //! Everything that a run asks its user, on the terminal: calls of tools, programs, hosts, and what servers want to know.
 
 mod call;
-mod form;
-mod format;
 mod host;
 mod program;
 mod server;

@@ -24,8 +24,11 @@ const BEHAVIOUR: &str = "
 - What a script prints on a terminal has its control characters replaced, so that it can neither hide nor forge a
   question. In files and pipes it is as the script made it.
 - A tool that can do more than read needs permission: `--yes` on the command line, or an answer on the terminal. The
-  question goes to the terminal itself, so neither a script nor standard input can answer it. `a` allows all further
-  calls of that tool.
+  question goes to the terminal itself, so neither a script nor standard input can answer it. All of it has to have been on
+  the screen before a yes counts; what others wrote in it stands behind a margin, and who asks stands on every page. `a`
+  allows all further calls of that tool in this run. Output is held while a question is open.
+- `--yes=process` covers commands, which are confined; it never covers tools of MCP servers that are not.
+- `pirn FILE` runs a single `.js`, `.ts` or `.mjs` file that is there, as `pirn exec FILE` does.
 - Commands are [confined](sandbox.md) by the [settings](settings.md) and the flags of one run, and the file tools keep to the
   same rules. What was in force is in the results, and a note says where the machine gives less than there could be.
 - The first line of a script may set [options](scripting.md#options); flags win over them. `yield_time_ms` has no

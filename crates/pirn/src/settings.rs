@@ -77,7 +77,7 @@ pub(crate) fn summary(invocation: &Invocation) -> Result<String, String> {
         .map(|file| on_one_line(&file.to_string_lossy()))
         .collect();
     let source = if files.is_empty() {
-        "there is no file, all is as by default".to_owned()
+        "no file; all settings have their defaults".to_owned()
     } else {
         format!("from {}", files.join(" and "))
     };

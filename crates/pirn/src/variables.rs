@@ -39,7 +39,7 @@ variables! {
     XDG_CONFIG_HOME: "Where `pirn mcp import` looks for other programs' configuration instead of `~/.config`",
     VISUAL: "Editor that `pirn config edit` opens",
     EDITOR: "The same where `VISUAL` is not set; without both `vi`",
-    NO_COLOR: "No colours, when set to anything but nothing",
+    NO_COLOR: "No colours, when not empty",
     TERM: "With `dumb`, no colours and no display that moves",
 }
 

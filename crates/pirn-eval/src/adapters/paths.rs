@@ -44,7 +44,7 @@ fn check_read(options: &AdapterOptions, path: &Path) -> Result<(), String> {
 }
 
 /// Opens a file below `root` for reading, and makes sure that the file that was opened is the one that was meant: a link that
-/// appears in between does not lead out either. What is no regular file is refused.
+/// appears in between does not lead out either. What is not a regular file is refused.
 pub(super) fn open_file(options: &AdapterOptions, path: &str) -> Result<File, String> {
     let root = options.root.as_path();
     let target = resolve_readable(options, path)?;
@@ -54,7 +54,7 @@ pub(super) fn open_file(options: &AdapterOptions, path: &str) -> Result<File, St
         return Err(format!("{path} is a folder; list_directory lists it"));
     }
     if !metadata.is_file() {
-        return Err(format!("{path} is no regular file"));
+        return Err(format!("{path} is not a regular file"));
     }
     if let Some(opened) = path_of(&file)
         && opened != target

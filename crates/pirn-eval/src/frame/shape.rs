@@ -166,7 +166,7 @@ impl<'a> Fields<'a> {
             .elapsed_ms
             .is_some_and(|elapsed| !elapsed.is_finite() || elapsed < 0.0)
         {
-            return Err("elapsedMs is no duration".to_owned());
+            return Err("elapsedMs is not a duration".to_owned());
         }
         Ok(WorkerFrame::EvalResult(Box::new(ResultFields {
             id: required(self.id, "eval_result", "id")?,

@@ -108,7 +108,7 @@ fn notes(outcome: &EvalOutcome) -> String {
             format!(" and {more} more")
         };
         notes.push(format!(
-            "[the value is not whole: {}{more}]",
+            "[the value was converted: {}{more}]",
             shown.join("; ")
         ));
     }

@@ -193,7 +193,7 @@ fn pictures_become_blocks_and_losses_are_told() {
     assert_eq!(result.content.len(), 3);
     assert_eq!(
         result.joined_text(),
-        "result:\na table\n\n[the value is not whole: value.items: 1 entry was left out]\n[3 pictures were left out]"
+        "result:\na table\n\n[the value was converted: value.items: 1 entry was left out]\n[3 pictures were left out]"
     );
 }
 

@@ -148,7 +148,7 @@ fn read(path: &Path) -> Result<Branches<Box<RawValue>>, String> {
         Err(error) => return Err(error.to_string()),
     };
     if !file.metadata().map_err(text)?.is_file() {
-        return Err("it is no regular file".to_owned());
+        return Err("it is not a regular file".to_owned());
     }
     let mut bytes = Vec::new();
     file.take(FILE_BYTES_MAX + 1)
@@ -162,7 +162,7 @@ fn read(path: &Path) -> Result<Branches<Box<RawValue>>, String> {
 
 fn parse(bytes: &[u8]) -> Result<Branches<Box<RawValue>>, String> {
     let header: Header = serde_json::from_slice(bytes)
-        .map_err(|error| format!("it is no file of this kind, or it is damaged ({error})"))?;
+        .map_err(|error| format!("it is not a file of this kind, or it is damaged ({error})"))?;
     if header.format != FORMAT {
         return Err("it is a file of another kind".to_owned());
     }

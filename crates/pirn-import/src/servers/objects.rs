@@ -170,7 +170,7 @@ fn server(traits: &Traits, values: &mut Values<'_>, member: &Member) -> Result<N
 }
 
 fn stdio(values: &mut Values<'_>, command: &Node, node: &Node) -> Result<StdioEntry, String> {
-    let command = command.text().ok_or("its command is no string")?;
+    let command = command.text().ok_or("its command is not a string")?;
     let args = node.get("args").map(texts).unwrap_or_default();
     Ok(StdioEntry {
         command: values.convert(Place::Plain, command),
@@ -194,7 +194,7 @@ fn http(
     node: &Node,
     kind: HttpKind,
 ) -> Result<HttpEntry, String> {
-    let url = url.text().ok_or("its address is no string")?;
+    let url = url.text().ok_or("its address is not a string")?;
     let settings = node.get("oauth").or_else(|| node.get("auth"));
     Ok(HttpEntry {
         url: values.convert(Place::Plain, url),

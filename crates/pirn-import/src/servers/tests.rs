@@ -239,7 +239,7 @@ fn pi() {
             "a": {"command": "x", "args": ["$${X}"], "env": {"T": "$T", "U": "!cmd"}},
             "b": {"url": "https://h/$${X}", "toolExposure": {"t*": "direct"}, "timeout": 5},
         }),
-        &["envs is no setting and is ignored; did you mean \"env\"?"],
+        &["envs is not a setting and is ignored; did you mean \"env\"?"],
     );
 }
 

@@ -197,7 +197,7 @@ impl OAuthAuthorizer {
             Refresh::Impossible => Ok(Some(
                 "it refuses the stored token, which cannot be refreshed".to_owned(),
             )),
-            Refresh::Rejected(why) => Ok(Some(format!("the sign-in is no longer good ({why})"))),
+            Refresh::Rejected(why) => Ok(Some(format!("the sign-in is no longer valid ({why})"))),
             Refresh::Failed(error) => Err(error),
         }
     }

@@ -52,7 +52,7 @@ impl Fetcher {
 
     /// A URL that a server named, where it may be asked.
     pub(super) fn allow(&self, url: &str) -> Result<Url, FetchError> {
-        let url = Url::parse(url).map_err(|_| FetchError::Refused("it is no URL".to_owned()))?;
+        let url = Url::parse(url).map_err(|_| FetchError::Refused("it is not a URL".to_owned()))?;
         self.guard.check(&url).map_err(FetchError::Refused)?;
         Ok(url)
     }

@@ -63,9 +63,9 @@ impl Redirect {
     }
 
     fn from_setting(text: &str, callback_port: Option<u16>) -> Result<Self, String> {
-        let url = Url::parse(text).map_err(|error| format!("{text} is no URL: {error}"))?;
+        let url = Url::parse(text).map_err(|error| format!("{text} is not a URL: {error}"))?;
         let plan = Self::from_url(&url).ok_or_else(|| {
-            format!("{text} is no http URL of this machine without query and fragment")
+            format!("{text} is not an http URL of this machine without query and fragment")
         })?;
         let port = match (url.port(), callback_port) {
             (Some(written), Some(port)) if written != port => {

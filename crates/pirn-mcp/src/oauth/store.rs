@@ -161,7 +161,7 @@ impl Store {
             }
             Some(entry) => {
                 let value = serde_json::to_value(entry)
-                    .map_err(|error| self.failure("an entry is no JSON", error.into()))?;
+                    .map_err(|error| self.failure("an entry is not JSON", error.into()))?;
                 if name == key.name {
                     document.insert(name, value);
                 } else {
@@ -194,9 +194,9 @@ impl Store {
         // The parser's message tells the place but, unlike one of a typed parse, no value.
         match serde_json::from_str(text) {
             Ok(Value::Object(document)) => Ok(document),
-            Ok(_) => Err(self.unusable("it is no JSON object".to_owned())),
+            Ok(_) => Err(self.unusable("it is not a JSON object".to_owned())),
             Err(error) => Err(self.unusable(format!(
-                "it is no JSON: line {}, column {}",
+                "it is not JSON: line {}, column {}",
                 error.line(),
                 error.column()
             ))),

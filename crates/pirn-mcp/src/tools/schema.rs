@@ -21,7 +21,7 @@ pub(super) fn input_schema(schema: Option<&Value>, warn: &mut dyn FnMut(String))
         Some(given) => match standalone(given, "", "input", warn) {
             Some(Value::Object(members)) => members,
             Some(_) => {
-                warn("its input schema is no object; any arguments are accepted".to_owned());
+                warn("its input schema is not an object; any arguments are accepted".to_owned());
                 Map::new()
             }
             None => Map::new(),
@@ -72,7 +72,7 @@ pub(super) fn output_schema(schema: Option<&Value>, warn: &mut dyn FnMut(String)
             standalone(given, STRUCTURED_PLACE, "output", warn).unwrap_or_else(|| json!({}))
         }
         Some(Value::Number(_) | Value::String(_) | Value::Array(_)) => {
-            warn("its output schema is no object and is ignored".to_owned());
+            warn("its output schema is not an object and is ignored".to_owned());
             json!({})
         }
     };

@@ -131,7 +131,7 @@ impl<'a> Reading<'a> {
                 let excerpt = excerpt(value.to_string().as_bytes());
                 self.fail(
                     &open,
-                    format!("the server's answer is no JSON-RPC message: {excerpt}"),
+                    format!("the server's answer is not a JSON-RPC message: {excerpt}"),
                 );
             }
             None => self.note(|| "no message: neither an object nor a batch".to_owned()),

@@ -171,7 +171,7 @@ fn bytes_where_the_request_is_known() {
         (
             "a value",
             b"\"no\"",
-            "1 error -32603 the server's answer is no JSON-RPC message: \"no\"",
+            "1 error -32603 the server's answer is not a JSON-RPC message: \"no\"",
         ),
         (
             "an object",

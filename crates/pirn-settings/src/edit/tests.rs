@@ -106,7 +106,7 @@ fn a_wrong_value_is_refused_with_those_allowed() {
         (
             "sandbox.allowedHosts",
             &["[1"],
-            "sandbox.allowedHosts: `[1` is no JSON array",
+            "sandbox.allowedHosts: `[1` is not a JSON array",
         ),
     ];
     for (key, words, message) in cases {

@@ -192,12 +192,12 @@ fn what_is_wrong_is_named() {
     check_said(
         "{\"sandbox\": {\"profil\": 1, \"rememberApprovals\": 1, \"x\": 1}, \"sandbox.profile\": 1, \"evla\": 1, \"theme\": 1}",
         &[
-            "note U:1: sandbox.profil: is no setting and is ignored; did you mean sandbox.profile?",
-            "note U:1: sandbox.rememberApprovals: is no setting and is ignored; did you mean eval.rememberApprovals?",
-            "note U:1: sandbox.x: is no setting and is ignored",
-            "note U:1: sandbox.profile: is no setting here; it is written {\"sandbox\": {\"profile\": …}}",
-            "note U:1: evla: is no setting and is ignored; did you mean eval?",
-            "note U:1: theme: is no setting and is ignored",
+            "note U:1: sandbox.profil: is not a setting and is ignored; did you mean sandbox.profile?",
+            "note U:1: sandbox.rememberApprovals: is not a setting and is ignored; did you mean eval.rememberApprovals?",
+            "note U:1: sandbox.x: is not a setting and is ignored",
+            "note U:1: sandbox.profile: is not a setting here; it is written {\"sandbox\": {\"profile\": …}}",
+            "note U:1: evla: is not a setting and is ignored; did you mean eval?",
+            "note U:1: theme: is not a setting and is ignored",
         ],
     );
     check_said(

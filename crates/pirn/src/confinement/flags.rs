@@ -13,7 +13,7 @@ use pirn_settings::SandboxSettings;
 pub(crate) struct ConfinementArguments {
     /// What commands may write [default: workspace-write, or the setting sandbox.profile]
     ///
-    /// `off` confines them in no way, `workspace-write` lets them write below the working folder and a private temporary
+    /// `off` does not confine them, `workspace-write` lets them write below the working folder and a private temporary
     /// folder, `read-only` only the latter.
     #[arg(
         long,

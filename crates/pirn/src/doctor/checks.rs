@@ -184,7 +184,7 @@ fn bash(invocation: &Invocation) -> Report {
             Report::good(format!("{shown}, from PIRN_SHELL"))
         } else {
             Report::lacking(
-                format!("PIRN_SHELL names {shown}, which is no file"),
+                format!("PIRN_SHELL names {shown}, which is not a file"),
                 "correct or unset PIRN_SHELL; the tool bash cannot run",
             )
         };

@@ -25,7 +25,10 @@ pub(super) fn levels(invocation: &Invocation) -> Report {
         );
     };
     let Ok(policy) = policy_spec(&settings, folder.path(), &invocation.host) else {
-        return Report::lacking("cannot be tried out", "the default settings are no policy");
+        return Report::lacking(
+            "cannot be tried out",
+            "the default settings are not a valid policy",
+        );
     };
     let mut policy = policy.with_network(Network::Off);
     policy.limits = Limits {

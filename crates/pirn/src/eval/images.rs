@@ -16,7 +16,7 @@ const NAMES_MAX: u32 = 10_000;
 pub(super) fn save(display: &Display, folder: &Path) -> Result<PathBuf, Failure> {
     let bytes = base64::engine::general_purpose::STANDARD
         .decode(&display.data)
-        .context("the program showed a picture that is no base64")?;
+        .context("the program showed a picture that is not valid base64")?;
     let written = std::fs::create_dir_all(folder)
         .and_then(|()| write(&bytes, folder, extension(&display.mime_type)));
     Ok(written.with_context(|| format!("a picture cannot be written to {}", folder.display()))?)

@@ -27,7 +27,7 @@ pub(crate) struct McpArguments {
 pub(crate) enum McpCommand {
     /// Add a server, or replace one
     ///
-    /// The server is not connected; `pirn mcp list` tries it. Values of --env and --header may hold `${NAME}` for a variable of the
+    /// The server is not connected; run `pirn mcp list` to test it. Values of --env and --header may hold `${NAME}` for a variable of the
     /// environment, and one that starts with `!` is the output of a command.
     #[command(
         override_usage = "pirn mcp add [OPTIONS] <NAME> -- <CMD> [ARGS]...\n       pirn mcp add [OPTIONS] <NAME> --url <URL>"
@@ -39,7 +39,7 @@ pub(crate) enum McpCommand {
     Enable(NamedArguments),
     /// Switch a server off; its entry stays
     Disable(NamedArguments),
-    /// Connect to all servers and tell how they are
+    /// Connect to all servers and show their status
     ///
     /// Ends with 1 when an entry is invalid or an enabled server is not connected.
     List(ListArguments),

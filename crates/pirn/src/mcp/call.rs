@@ -63,7 +63,7 @@ fn read_arguments(typed: Option<&str>) -> Result<Map<String, Value>, Failure> {
         Some(text) => (text.to_owned(), "the argument"),
     };
     serde_json::from_str(&text).map_err(|error| {
-        Failure::usage_because(error, format!("{shown} is no JSON object"))
+        Failure::usage_because(error, format!("{shown} is not a JSON object"))
             .hint(r#"write it like this: '{"key": "value"}'"#)
     })
 }

@@ -205,7 +205,7 @@ fn sandbox_line(server: &ServerStatus) -> Option<String> {
         .and_then(|facts| facts.sandbox.as_ref());
     let level = report.map_or_else(String::new, |report| match report.level {
         Some(level) => format!(", level {}", level.as_str()),
-        None => ", but this machine has no means for it".to_owned(),
+        None => ", but this machine cannot confine it".to_owned(),
     });
     Some(format!(
         "confined: {}, network {}{level}",

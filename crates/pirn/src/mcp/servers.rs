@@ -102,7 +102,7 @@ fn warnings(server: &ServerStatus) -> Vec<String> {
 pub(super) fn problem_text(server: &ServerStatus) -> String {
     match (&server.problem, server.state) {
         (Some(problem), _) => match last_words(server) {
-            Some(words) => format!("{} (last words: {words})", on_one_line(&problem.message)),
+            Some(words) => format!("{} (stderr: {words})", on_one_line(&problem.message)),
             None => on_one_line(&problem.message),
         },
         (None, ServerState::NeedsAuth) => "it wants a sign-in".to_owned(),

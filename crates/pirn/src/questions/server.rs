@@ -3,13 +3,12 @@
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use pirn_terminal::{Question, Reading, Text, Tty, Typed};
+use pirn_terminal::{Field, Form, Question, Reading, Text, Tty, Typed, typed_value};
 use pirn_tool::{Answer, Choice, Form as Wanted};
 use serde_json::{Map, Value};
 use url::Url;
 
 use super::Said;
-use super::form::{Field, Form, shown};
 
 pub(super) fn ask(
     tty: &mut Tty,
@@ -119,7 +118,7 @@ impl Asking<'_> {
         let name = Question::name(self.server);
         let answers = values
             .iter()
-            .map(|(name, value)| format!("{name} = {}", shown(value)));
+            .map(|(name, value)| format!("{name} = {}", typed_value(value)));
         let (title, prompt) = if form.fields.is_empty() {
             (
                 "asks",

@@ -5,6 +5,52 @@ use serde_json::{Value, json};
 use crate::place::{Place, repository};
 
 #[test]
+fn the_name_alone_says_what_it_is_for() {
+    let place = Place::new();
+    let run = place.run(&[]);
+    assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""));
+    assert_eq!(run.stdout.lines().count(), 4, "{run:#?}");
+    assert!(
+        run.stdout.contains("pirn exec -e ") && run.stdout.contains("pirn help"),
+        "{run:#?}"
+    );
+    let code = "return (await tools.ls({})).length";
+    assert!(run.stdout.contains(code));
+    place.run(&["exec", "-e", code]).good();
+    let help = place.run(&["help"]).good();
+    assert_eq!(help, place.run(&["--help"]).good());
+    assert!(
+        help.starts_with("Runs small programs that use your tools"),
+        "{help}"
+    );
+    assert_eq!(
+        place.run(&["help", "exec"]).good(),
+        place.run(&["exec", "--help"]).good()
+    );
+}
+
+#[test]
+fn a_script_is_run_by_its_name_and_effects_may_follow_yes() {
+    let place = Place::new();
+    place.write(
+        "made.ts",
+        "await tools.write({path: 'x', content: ''}); return 'ran' as string",
+    );
+    let run = place.run(&["made.ts"]);
+    assert_eq!(run.code, Some(1), "{run:#?}");
+    assert!(run.stderr.contains("--yes=write allows it"), "{run:#?}");
+    place.write("plain.mjs", "return 'ran'");
+    assert_eq!(place.run(&["plain.mjs"]).good(), "ran\n");
+    assert_eq!(
+        place
+            .run(&["exec", "-q", "--yes", "write", "made.ts"])
+            .good(),
+        "ran\n"
+    );
+    assert_eq!(place.run(&["gone.ts"]).code, Some(2));
+}
+
+#[test]
 fn tools_as_a_table() {
     let place = Place::new();
     let table = place.run(&["tools"]).good();

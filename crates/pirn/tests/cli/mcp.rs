@@ -382,7 +382,7 @@ fn tools_are_called() {
             &["echo", "[]"],
             Some(2),
             "",
-            "error: the argument is no JSON object\n",
+            "error: the argument is not a JSON object\n",
         ),
         (&["ask", r#"{"message": "?"}"#], Some(0), "", ""),
     ];

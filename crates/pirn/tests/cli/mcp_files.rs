@@ -99,7 +99,7 @@ fn servers_are_added() {
             (
                 Some(0),
                 "",
-                "note: new is added to [PLACE]/home/.pirn/mcp.json; `pirn mcp list` tries it\n"
+                "note: new is added to [PLACE]/home/.pirn/mcp.json; run `pirn mcp list` to test it\n"
             ),
             "{arguments:?}"
         );
@@ -224,7 +224,7 @@ fn the_projects_file_is_changed_where_that_is_said() {
     let run = place.run(&["mcp", "add", "-l", "ours", "--", "y"]);
     assert_eq!(
         run.stderr,
-        "note: ours is added to [PLACE]/project/.pirn/mcp.json; `pirn mcp list` tries it\n\
+        "note: ours is added to [PLACE]/project/.pirn/mcp.json; run `pirn mcp list` to test it\n\
          note: the project's file counts when the project is trusted; `pirn trust` decides\n"
     );
     place.run(&["trust", "--yes"]).good();

@@ -71,7 +71,7 @@ fn wrong_settings_stop_everything() {
     assert_eq!(run.code, Some(0));
     assert_eq!(
         run.stderr,
-        "note: [PLACE]/home/.pirn/settings.json:1: sandbx: is no setting and is ignored; did you mean sandbox?\n"
+        "note: [PLACE]/home/.pirn/settings.json:1: sandbx: is not a setting and is ignored; did you mean sandbox?\n"
     );
 }
 

@@ -71,7 +71,7 @@ impl<'a> Fields<'a> {
             } else if keys::find(known, &member.name).is_none()
                 && let Some(meant) = keys::meant_by(known, &member.name)
             {
-                let message = format!("is no setting and is ignored; did you mean \"{meant}\"?");
+                let message = format!("is not a setting and is ignored; did you mean \"{meant}\"?");
                 self.note(member.line, &field, message);
             }
         }

@@ -106,7 +106,7 @@ fn check(fields: &mut Fields<'_>, node: &Node, settings: &OAuthSettings) {
 }
 
 fn callback_url(text: &str) -> Result<Url, String> {
-    let url = Url::parse(text).map_err(|error| format!("is no address: {error}"))?;
+    let url = Url::parse(text).map_err(|error| format!("is not an address: {error}"))?;
     if url.scheme() != "http" || !is_loopback(&url) {
         return Err("must be an http address on localhost, 127.0.0.1 or [::1]".to_owned());
     }

@@ -224,7 +224,7 @@ fn stdio(fields: &mut Fields<'_>, member: &Member) -> Option<StdioEntry> {
     for (name, _) in &env {
         if name.is_empty() || name.contains(['=', '\0']) {
             let field = format!("env.{name}");
-            fields.error(node.line, &field, "is no name of a variable");
+            fields.error(node.line, &field, "is not a valid name of a variable");
         }
     }
     let args = fields.texts(node, "", "args");
@@ -318,7 +318,7 @@ fn headers(fields: &mut Fields<'_>, node: &Node) -> Vec<(String, String)> {
     for (index, (name, _)) in headers.iter().enumerate() {
         let field = format!("headers.{name}");
         if HeaderName::from_bytes(name.as_bytes()).is_err() {
-            fields.error(line, &field, "is no name of a header");
+            fields.error(line, &field, "is not a valid name of a header");
         } else if let Some((first, _)) = headers
             .iter()
             .take(index)
@@ -333,7 +333,7 @@ fn headers(fields: &mut Fields<'_>, node: &Node) -> Vec<(String, String)> {
 
 /// The address of a server, or why it is none. The reason does not repeat it: it may hold secrets.
 pub(crate) fn check_url(text: &str) -> Result<Url, String> {
-    let url = Url::parse(text.trim()).map_err(|error| format!("is no address: {error}"))?;
+    let url = Url::parse(text.trim()).map_err(|error| format!("is not an address: {error}"))?;
     if !matches!(url.scheme(), "http" | "https") {
         return Err(format!(
             "must be an http or https address, not {}:",

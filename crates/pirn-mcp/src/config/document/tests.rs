@@ -167,7 +167,7 @@ fn wrong_entries_are_reported() {
         ),
         (
             r#""command": "x", "env": {"A=B": "1"}"#,
-            "env.A=B: is no name of a variable",
+            "env.A=B: is not a valid name of a variable",
         ),
         (
             r#""command": "x", "timeout": 0"#,
@@ -203,7 +203,7 @@ fn wrong_entries_are_reported() {
         ),
         (
             r#""url": "x/y""#,
-            "url: is no address: relative URL without a base",
+            "url: is not an address: relative URL without a base",
         ),
         (
             r#""url": "https://me:pass@x""#,
@@ -211,7 +211,7 @@ fn wrong_entries_are_reported() {
         ),
         (
             r#""url": "https://x", "headers": {"a b": "c"}"#,
-            "headers.a b: is no name of a header",
+            "headers.a b: is not a valid name of a header",
         ),
         (
             r#""url": "https://x", "headers": {"X-A": "c", "x-a": "d"}"#,
@@ -301,19 +301,19 @@ fn slips_and_settings_of_the_other_kind_are_noted() {
     for (settings, message) in [
         (
             r#""command": "x", "arg": []"#,
-            r#"arg: is no setting and is ignored; did you mean "args"?"#,
+            r#"arg: is not a setting and is ignored; did you mean "args"?"#,
         ),
         (
             r#""command": "x", "tool_exposure": {}"#,
-            r#"tool_exposure: is no setting and is ignored; did you mean "toolExposure"?"#,
+            r#"tool_exposure: is not a setting and is ignored; did you mean "toolExposure"?"#,
         ),
         (
             r#""command": "x", "environment": {}"#,
-            r#"environment: is no setting and is ignored; did you mean "env"?"#,
+            r#"environment: is not a setting and is ignored; did you mean "env"?"#,
         ),
         (
             r#""url": "https://x", "oauth": {"clientid": "x"}"#,
-            r#"oauth.clientid: is no setting and is ignored; did you mean "clientId"?"#,
+            r#"oauth.clientid: is not a setting and is ignored; did you mean "clientId"?"#,
         ),
         (
             r#""command": "x", "headers": {}"#,
@@ -408,7 +408,7 @@ fn confinements_are_read() {
     for (value, expected) in [
         (
             r#""command": "x", "sandbox": {"netwrok": "off"}"#,
-            "note F:1: MCP server \"s\": sandbox.netwrok: is no setting and is ignored; did you mean \"network\"?",
+            "note F:1: MCP server \"s\": sandbox.netwrok: is not a setting and is ignored; did you mean \"network\"?",
         ),
         (
             r#""command": "x", "sandbox": {"allowedHosts": ["a"]}"#,
@@ -443,7 +443,7 @@ fn a_bad_entry_costs_no_other() {
     assert_eq!(
         problems(text),
         [
-            "note F:11: servers: is no setting and is ignored; did you mean \"mcpServers\"?",
+            "note F:11: servers: is not a setting and is ignored; did you mean \"mcpServers\"?",
             "error F:4: MCP server \"bad name\": the name may hold only letters, digits, _ and -",
             "error F:6: MCP server \"a_b\": has the same name as the server \"a-b\" for scripts, where - is written _; \
              rename one of them",

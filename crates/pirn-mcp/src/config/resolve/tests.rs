@@ -187,7 +187,7 @@ async fn failures_name_server_field_and_place() {
         ),
         (
             r#""url": "${A}://x""#,
-            "url: is no address: relative URL without a base (F:2) ",
+            "url: is not an address: relative URL without a base (F:2) ",
         ),
         (
             r#""url": "https://${A}@x""#,

@@ -191,9 +191,9 @@ fn unusable_tools_cost_no_others() {
             "a tool without a name is left out",
             "a tool without a name is left out",
             "the tool \"a\" is listed more than once; the first one is used",
-            "tool \"b\": its input schema is no object; any arguments are accepted",
+            "tool \"b\": its input schema is not an object; any arguments are accepted",
             "tool \"c\": its input schema has the type \"string\"; \"object\" is assumed",
-            "tool \"d\": its output schema is no object and is ignored",
+            "tool \"d\": its output schema is not an object and is ignored",
         ]
     );
 }

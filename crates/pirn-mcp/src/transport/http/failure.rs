@@ -333,7 +333,7 @@ impl fmt::Display for HttpFailure {
             }
             FailureCause::ForeignEndpoint { endpoint } => write!(
                 formatter,
-                "{url} names {endpoint} for messages, which is no address of the same origin"
+                "{url} names {endpoint} for messages, which is not an address of the same origin"
             ),
             FailureCause::Authorization { message, .. } => formatter.write_str(message),
             FailureCause::Closed => write!(formatter, "the connection to {url} was closed"),

@@ -90,7 +90,7 @@ fn input_schema(tool: &mut Map<String, Value>) -> Option<&'static str> {
         ),
         Some(Value::Number(_) | Value::String(_) | Value::Array(_)) => (
             json!({"type": "object"}),
-            "its inputSchema is no schema; any arguments are assumed",
+            "its inputSchema is not a schema; any arguments are assumed",
         ),
     };
     tool.insert("inputSchema".to_owned(), schema);

@@ -1,11 +1,14 @@
 //! A server's form: fields from a JSON Schema, and what people type into them as values.
 
+mod format;
+
 use std::fmt::Write as _;
 
 use serde_json::{Map, Value, json};
 
-use super::format::Format;
-use pirn_terminal::{Question, cut, on_one_line};
+use crate::foreign::{cut, on_one_line};
+use crate::question::Question;
+use format::Format;
 
 /// Fields of one form. Nobody answers more on a terminal; the protocol's forms are meant to be small.
 const FIELDS_MAX: usize = 50;
@@ -16,16 +19,16 @@ const VALUE_COLUMNS: usize = 300;
 
 /// A form.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Form {
+pub struct Form {
     /// Its fields, in the order of the schema.
-    pub(super) fields: Vec<Field>,
+    pub fields: Vec<Field>,
 }
 
 /// A field of a form.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Field {
+pub struct Field {
     /// Its name in the answer.
-    pub(super) name: String,
+    pub name: String,
     title: String,
     description: Option<String>,
     need: Need,
@@ -107,7 +110,7 @@ impl Range {
 
 impl Form {
     /// The form that a schema describes. Fails on what cannot be asked for on a terminal.
-    pub(super) fn parse(schema: &Value) -> Result<Self, String> {
+    pub fn parse(schema: &Value) -> Result<Self, String> {
         let empty = Map::new();
         let properties = match &schema["properties"] {
             Value::Null => &empty,
@@ -175,7 +178,7 @@ impl Field {
     }
 
     /// What the server says about the field, for a screen of its own: a long title, a description, the choices.
-    pub(super) fn details(&self) -> Option<String> {
+    pub fn details(&self) -> Option<String> {
         let mut lines = Vec::new();
         if Question::name(&self.title) != self.title {
             lines.push(on_one_line(&self.title));
@@ -191,7 +194,7 @@ impl Field {
     }
 
     /// What is shown before the cursor.
-    pub(super) fn prompt(&self) -> String {
+    pub fn prompt(&self) -> String {
         let mut text = format!("  {}", Question::name(&self.title));
         let remarks = self.remarks();
         if !remarks.is_empty() {
@@ -201,7 +204,7 @@ impl Field {
             text.push_str(". Number or name");
         }
         if let Some(default) = &self.default {
-            write_to(&mut text, &format!(" [{}]", shown(default)));
+            write_to(&mut text, &format!(" [{}]", typed_value(default)));
         }
         text.push_str(": ");
         text
@@ -236,7 +239,7 @@ impl Field {
     }
 
     /// What was typed, as a value; `None` where the field stays out of the answer. The error says what is wrong.
-    pub(super) fn read(&self, typed: &str) -> Result<Option<Value>, String> {
+    pub fn read(&self, typed: &str) -> Result<Option<Value>, String> {
         let typed = typed.trim();
         if !typed.is_empty() {
             return self.read_filled(typed).map(Some);
@@ -421,12 +424,16 @@ fn check_bounds(number: f64, minimum: Option<f64>, maximum: Option<f64>) -> Resu
 }
 
 /// A value as it would be typed.
-pub(super) fn shown(value: &Value) -> String {
+pub fn typed_value(value: &Value) -> String {
     match value {
         Value::String(text) => cut(&on_one_line(text), VALUE_COLUMNS),
         Value::Bool(true) => "yes".to_owned(),
         Value::Bool(false) => "no".to_owned(),
-        Value::Array(values) => values.iter().map(shown).collect::<Vec<_>>().join(", "),
+        Value::Array(values) => values
+            .iter()
+            .map(typed_value)
+            .collect::<Vec<_>>()
+            .join(", "),
         Value::Null | Value::Number(_) | Value::Object(_) => on_one_line(&value.to_string()),
     }
 }
