@@ -36,9 +36,9 @@ fn settings() {
         "http://localhost:77/#a",
         "http://user@localhost:77/",
     ] {
-        check(refused, None, Err("no http URL of this machine"));
+        check(refused, None, Err("not an http URL of this machine"));
     }
-    check("localhost", None, Err("no URL"));
+    check("localhost", None, Err("not a URL"));
 }
 
 #[test]
