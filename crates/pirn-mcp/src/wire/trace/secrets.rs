@@ -155,7 +155,7 @@ fn is_harmless_value(value: &Value) -> bool {
 fn is_secret_name(name: &str) -> bool {
     let name: String = name
         .chars()
-        .filter(|character| character.is_ascii_alphanumeric())
+        .filter(char::is_ascii_alphanumeric)
         .map(|character| character.to_ascii_lowercase())
         .collect();
     if HARMLESS_NAMES.contains(&name.as_str()) {
