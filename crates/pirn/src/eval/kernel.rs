@@ -10,6 +10,10 @@ use pirn_eval::BrokerProgram;
 pub(crate) const BROKER_ARGUMENT: &str = "--eval-broker";
 /// Serves the kernel that started this process, over the standard streams.
 #[cfg(unix)]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the standard streams of a broker are its way to the kernel; it shows nothing"
+)]
 pub(crate) fn broker() -> ExitCode {
     use std::os::fd::AsFd as _;
     let streams = std::io::stdin()

@@ -49,7 +49,7 @@ pub(crate) struct ScreenOptions {
 /// The screen, and what of a run it shows.
 #[derive(Debug)]
 pub(crate) struct Screen {
-    screen: pirn_terminal::Screen,
+    thread: pirn_terminal::Screen,
     /// Held by whoever asks.
     turn: Arc<Mutex<()>>,
     options: ScreenOptions,
@@ -59,7 +59,7 @@ impl Screen {
     /// Starts the screen.
     pub(crate) fn start(options: ScreenOptions) -> anyhow::Result<Self> {
         Ok(Self {
-            screen: pirn_terminal::Screen::start()
+            thread: pirn_terminal::Screen::start()
                 .context("the thread that shows the output cannot start")?,
             turn: Arc::default(),
             options,
@@ -86,7 +86,7 @@ impl Screen {
     /// Where questions are announced.
     pub(crate) fn questions(&self) -> Questions {
         Questions {
-            wire: self.screen.wire(),
+            wire: self.thread.wire(),
             turn: Arc::clone(&self.turn),
         }
     }
@@ -99,14 +99,14 @@ impl Screen {
     /// The way to the screen for what happens elsewhere.
     pub(crate) fn wire(&self) -> ScreenWire {
         ScreenWire {
-            wire: self.screen.wire(),
+            wire: self.thread.wire(),
             calls: self.options.calls,
         }
     }
 
     /// Waits until everything is shown. Fails when standard output does, unless its reader left.
     pub(crate) fn finish(self) -> io::Result<()> {
-        self.screen.finish()
+        self.thread.finish()
     }
 }
 

@@ -74,11 +74,8 @@ impl Asking<'_> {
         loop {
             let mut values = Map::new();
             for field in &form.fields {
-                let Some(value) = self.value(tty, field)? else {
+                if !self.take(tty, field, &mut values)? {
                     return Ok(Said::Answer(skipped()));
-                };
-                if let Some(value) = value {
-                    values.insert(field.name.clone(), value);
                 }
                 if !self.is_wanted.load(Ordering::Relaxed) {
                     return Ok(Said::Answer(skipped()));
@@ -101,12 +98,24 @@ impl Asking<'_> {
         }
     }
 
-    /// Asks for one field. `None` where the question is skipped.
-    fn value(&self, tty: &mut Tty, field: &Field) -> io::Result<Option<Option<Value>>> {
+    /// Asks for one field. False where the question is skipped.
+    fn take(
+        &self,
+        tty: &mut Tty,
+        field: &Field,
+        values: &mut Map<String, Value>,
+    ) -> io::Result<bool> {
         if let Some(details) = field.details() {
             question(self.server, "asks for a value", &details).show(tty)?;
         }
-        tty.choose(&Text::words(field.prompt()), |typed| field.read(typed))
+        let Some(value) = tty.choose(&Text::words(field.prompt()), |typed| field.read(typed))?
+        else {
+            return Ok(false);
+        };
+        if let Some(value) = value {
+            values.insert(field.name.clone(), value);
+        }
+        Ok(true)
     }
 
     fn send(

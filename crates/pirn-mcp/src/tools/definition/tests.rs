@@ -351,7 +351,7 @@ fn what_a_server_says_loosens_nothing_unless_the_user_believes_it() {
         ),
         (json!({"readOnlyHint": true}), Believed, Machine, network),
         (read_only.clone(), Believed, Machine, Effects::READ),
-        (read_only.clone(), Believed, Network, network),
+        (read_only, Believed, Network, network),
     ];
     for (annotations, trust, reach, expected) in cases {
         let server = ServerProfile {
