@@ -52,6 +52,7 @@ fn run(source: &str, settlements: &[&[u8]]) {
             name: "call".into(),
             identifier: Some("call".into()),
             description: String::new(),
+            shape: None,
         }],
         ..Program::default()
     })
@@ -65,7 +66,11 @@ fn run(source: &str, settlements: &[&[u8]]) {
                 Event::Output(Output::Text(text) | Output::Console(text)) | Event::Notify(text) => {
                     drop(text.to_string())
                 }
-                Event::Output(Output::Image { .. } | Output::Audio { .. }) | Event::Yield => {}
+                Event::Output(Output::Image { .. } | Output::Audio { .. })
+                | Event::Yield
+                | Event::Note(_)
+                | Event::Cancel(_)
+                | Event::LastStatement => {}
             }
         }
         let open: Vec<_> = vm.open_calls().map(|(id, ..)| id).collect();
@@ -80,6 +85,7 @@ fn run(source: &str, settlements: &[&[u8]]) {
                     tool: None,
                     call_id: None,
                     kind: None,
+                    data: None,
                 },
                 Some(_) => Settlement::Resolved(Some(JsonText::new(text))),
                 None => Settlement::Resolved(None),

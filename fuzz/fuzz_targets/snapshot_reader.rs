@@ -37,7 +37,7 @@ static GOOD: LazyLock<Vec<u8>> = LazyLock::new(|| {
     vm.start(&Program {
         source: "const kept = new Map([[1, {a: [2]}]]); const all = await Promise.all([tools.call(1), tools.call(2)]); return [...kept, all];".into(),
         file_name: "script.js".into(),
-        tools: vec![ToolBinding { name: "call".into(), identifier: Some("call".into()), description: String::new() }],
+        tools: vec![ToolBinding { name: "call".into(), identifier: Some("call".into()), description: String::new(), shape: None }],
         ..Program::default()
     })
     .expect("a fresh VM");

@@ -105,6 +105,7 @@ fn program(source: &str) -> Program {
         source: source.to_owned(),
         file_name: "bench.js".to_owned(),
         tools: vec![ToolBinding {
+            shape: None,
             name: "echo".to_owned(),
             identifier: Some("echo".to_owned()),
             description: "Returns its argument".to_owned(),

@@ -215,9 +215,6 @@ pub(crate) fn answered(
         CellStatus::Ended(result) => (!result.is_ok(), Some(result)),
         CellStatus::Terminated(result) => (true, Some(result)),
     };
-    if let Some(result) = ended {
-        layout.notes.extend(result.notes.iter().cloned());
-    }
     // Nobody else delivers them.
     layout.notes.extend(
         update

@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use pirn_tool::{CallStage, CallStatus, WaitClock, to_identifier};
-use pirn_vm::{CallTarget, GlobalArguments, GlobalBinding, JsonText, Settlement, ToolBinding};
+use pirn_vm::{
+    CallTarget, GlobalArguments, GlobalBinding, JsonText, MissingTools, Settlement, ToolBinding,
+};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
@@ -83,6 +85,7 @@ impl CallEnd {
             tool: None,
             call_id: None,
             kind: None,
+            data: None,
         };
         Self { settlement, status }
     }
@@ -119,6 +122,7 @@ pub trait ScriptHost: Send + Sync + 'static {
 pub struct Environment {
     pub(crate) tools: Arc<[ToolBinding]>,
     pub(crate) globals: Arc<[GlobalBinding]>,
+    pub(crate) missing: Arc<[MissingTools]>,
     pub(crate) host: Arc<dyn ScriptHost>,
 }
 
@@ -157,11 +161,15 @@ const RESERVED: &[&str] = &[
     "load",
     "models",
     "notify",
+    "parallel",
     "setTimeout",
+    "sleep",
     "store",
     "text",
     "tools",
     "yield_control",
+    "AbortController",
+    "AbortSignal",
     "AggregateError",
     "Array",
     "ArrayBuffer",
@@ -186,6 +194,7 @@ const RESERVED: &[&str] = &[
     "Int32Array",
     "Int8Array",
     "InternalError",
+    "Intl",
     "Iterator",
     "JSON",
     "Map",
@@ -208,6 +217,8 @@ const RESERVED: &[&str] = &[
     "TextEncoder",
     "TypeError",
     "URIError",
+    "URL",
+    "URLSearchParams",
     "Uint16Array",
     "Uint32Array",
     "Uint8Array",
@@ -217,6 +228,7 @@ const RESERVED: &[&str] = &[
     "WeakSet",
     "atob",
     "btoa",
+    "crypto",
     "decodeURI",
     "decodeURIComponent",
     "encodeURI",
@@ -258,12 +270,14 @@ impl Environment {
                     name,
                     identifier: is_free.then_some(identifier),
                     description,
+                    shape: None,
                 }
             })
             .collect();
         Ok(Self {
             tools,
             globals: globals.into(),
+            missing: Arc::default(),
             host,
         })
     }
@@ -277,8 +291,16 @@ impl Environment {
         Self {
             tools: tools.into(),
             globals: globals.into(),
+            missing: Arc::default(),
             host,
         }
+    }
+
+    /// Names tools that would be there if their servers were up, so that a script that calls one is told why it cannot.
+    #[must_use]
+    pub fn with_missing_tools(mut self, missing: Vec<MissingTools>) -> Self {
+        self.missing = missing.into();
+        self
     }
 }
 

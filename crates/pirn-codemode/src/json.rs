@@ -7,7 +7,7 @@ use crate::layout::status_name;
 use crate::result::ScriptResult;
 
 impl ScriptResult {
-    /// The library result: `ok`, `value` or `error`, `output`, `calls`, `storeWrites`, `notifications`, `wallMs`, `cpuMs`.
+    /// The library result: `ok`, `value` or `error`, `output`, `calls`, `storeWrites`, `notifications`, `notes`, `wallMs`, `cpuMs`.
     pub fn to_json(&self) -> Value {
         let milliseconds =
             |time: std::time::Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
@@ -31,11 +31,17 @@ impl ScriptResult {
                     }
                 }
                 object.insert("error".into(), Value::Object(shown));
+                if let Some(value) = self.value() {
+                    object.insert("value".into(), value_of(value));
+                }
             }
         }
         object.insert("output".into(), self.output.iter().map(output_of).collect());
         let calls = self.calls.iter().map(|call| {
             let mut row = json!({"name": call.name, "status": status_name(call.status)});
+            if call.was_stopped() {
+                row["arguments"] = json!(call.arguments);
+            }
             if let Some(duration) = call.duration {
                 row["durationMs"] = json!(milliseconds(duration));
             }
@@ -65,6 +71,9 @@ impl ScriptResult {
         let notifications: Vec<String> =
             self.notifications.iter().map(ToString::to_string).collect();
         object.insert("notifications".into(), json!(notifications));
+        if !self.notes.is_empty() {
+            object.insert("notes".into(), json!(self.notes));
+        }
         object.insert("wallMs".into(), json!(milliseconds(self.wall)));
         object.insert("cpuMs".into(), json!(milliseconds(self.cpu)));
         Value::Object(object)

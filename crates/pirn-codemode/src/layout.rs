@@ -123,7 +123,8 @@ pub fn lay_out(result: &ScriptResult, options: &LayoutOptions) -> LaidOut {
         .as_ref()
         .err()
         .map(|error| failure::error_text(error, &result.calls));
-    arranged(header(state, result.wall), parts, error, options)
+    let notes = result.remarks();
+    arranged(header(state, result.wall), &notes, parts, error, options)
 }
 
 /// Lays out what is new of a cell; `wall` is the time the header names.
@@ -134,6 +135,10 @@ pub fn lay_out_update(
     options: &LayoutOptions,
 ) -> LaidOut {
     let mut parts: Vec<Part> = update.output.iter().map(Part::from).collect();
+    let notes = match &update.status {
+        CellStatus::Running => Vec::new(),
+        CellStatus::Terminated(result) | CellStatus::Ended(result) => result.remarks(),
+    };
     let (state, error) = match &update.status {
         CellStatus::Running => (ScriptState::Running(cell_id), None),
         CellStatus::Terminated(result) => {
@@ -151,16 +156,16 @@ pub fn lay_out_update(
             }
         }
     };
-    arranged(header(state, wall), parts, error, options)
+    arranged(header(state, wall), &notes, parts, error, options)
 }
 
 fn returned(result: &ScriptResult) -> Option<Part> {
-    let value = result.outcome.as_ref().ok()?.as_ref()?;
-    Some(Part::Text(value_text(value.as_str())))
+    Some(Part::Text(value_text(result.value()?.as_str())))
 }
 
 fn arranged(
     head: String,
+    notes: &[String],
     parts: Vec<Part>,
     error: Option<String>,
     options: &LayoutOptions,
@@ -168,6 +173,7 @@ fn arranged(
     let notes = options
         .notes
         .iter()
+        .chain(notes)
         .map(|note| Part::Console(format!("Note: {note}")));
     let parts = notes.chain(parts).collect();
     match options.kind {

@@ -39,6 +39,7 @@ mod cell;
 mod declarations;
 mod discovery;
 mod exec_tool;
+mod explain;
 mod host;
 mod javascript;
 mod json;
@@ -50,6 +51,7 @@ mod result;
 mod runner;
 mod script;
 mod service;
+mod shape;
 mod source;
 mod store;
 mod typescript;
@@ -83,7 +85,7 @@ pub use models::{
     ModelRef, ModelStop, ModelType,
 };
 pub use pipeline_host::PipelineHost;
-pub use result::{CallRecord, ScriptError, ScriptErrorKind, ScriptResult};
+pub use result::{CallRecord, ScriptError, ScriptErrorKind, ScriptResult, UnhandledRejections};
 pub use runner::{Progress, ProgressSink};
 pub use script::{DEFAULT_FILE_NAME, RunOptions, Script, run_script};
 pub use service::{
@@ -98,7 +100,7 @@ pub use store::{
     StoreError, StoreSnapshot,
 };
 // What the functions above take and give, for crates that know the VM only through scripts.
-pub use pirn_vm::{EngineOptions, JsonText, Output, Settlement, VmEngine};
+pub use pirn_vm::{EngineOptions, JsonText, MissingTools, Output, Settlement, VmEngine};
 pub use typescript::{
     Stripped, SyntaxError, ToolNames, import_advice, imports_as_calls, strip_types, tool_names,
 };

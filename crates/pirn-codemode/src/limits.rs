@@ -33,7 +33,7 @@ impl Default for ScriptLimits {
             source_bytes_max: 1 << 20,
             wall: Duration::from_mins(30),
             calls_in_flight_max: 64,
-            calls_max: 4_096,
+            calls_max: 100_000,
             call_bytes_max: 16 << 20,
             // Less than a pipeline gives the call that runs the script, which has to tell how they ended.
             cancel_grace: Duration::from_secs(2),

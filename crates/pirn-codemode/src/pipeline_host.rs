@@ -14,6 +14,7 @@ use serde_json::Value;
 use crate::catalog::describe_tool;
 use crate::discovery::{self, Discovery};
 use crate::host::{CallEnd, Environment, HostCall, ScriptHost, spread_global};
+use crate::shape::shape_of;
 
 /// Levels of an argument that no pipeline takes.
 const ARGUMENT_DEPTH_REFUSED: usize = 512;
@@ -65,6 +66,7 @@ impl PipelineHost {
                         spec,
                         identifiers.get(&spec.name).unwrap_or(&spec.name),
                     ),
+                    shape: Some(shape_of(spec)),
                 }
             })
             .collect();
@@ -142,6 +144,11 @@ fn script_end(outcome: CallOutcome, tool: Option<&(Tool, String)>) -> CallEnd {
             status,
         };
     }
+    // What a server's error holds besides its message.
+    let data = outcome.result.details.as_ref();
+    let data = data
+        .and_then(|details| details.get("data"))
+        .map(JsonText::from_value);
     let text = outcome.result.joined_text();
     let Some(failure) = outcome.failure else {
         let value = JsonText::from_value(&Value::String(text));
@@ -167,6 +174,7 @@ fn script_end(outcome: CallOutcome, tool: Option<&(Tool, String)>) -> CallEnd {
             tool: Some(outcome.tool_name),
             call_id: Some(outcome.call_id),
             kind: Some(failure.as_str().to_owned()),
+            data,
         },
         status,
     }

@@ -27,6 +27,28 @@ pub struct ScriptResult {
 }
 
 impl ScriptResult {
+    /// What the script returned, also where a rejection that nobody handled made it fail.
+    pub fn value(&self) -> Option<&JsonText> {
+        match &self.outcome {
+            Ok(value) => value.as_ref(),
+            Err(error) => error.unhandled.as_ref()?.value.as_ref(),
+        }
+    }
+
+    /// What a model should know besides: the notes, and which calls were still open at the end.
+    pub fn remarks(&self) -> Vec<String> {
+        let stopped: Vec<&CallRecord> = self
+            .calls
+            .iter()
+            .filter(|call| call.was_stopped())
+            .collect();
+        let mut remarks = self.notes.clone();
+        if self.is_ok() && !stopped.is_empty() {
+            remarks.push(open_calls_note(&stopped));
+        }
+        remarks
+    }
+
     /// Whether the script succeeded.
     pub fn is_ok(&self) -> bool {
         self.outcome.is_ok()
@@ -47,6 +69,38 @@ impl ScriptResult {
     }
 }
 
+/// Calls that the note about open calls names.
+const OPEN_CALLS_NAMED_MAX: usize = 10;
+
+/// Says which calls the end of a successful script cut off.
+fn open_calls_note(stopped: &[&CallRecord]) -> String {
+    let mut rows: Vec<String> = stopped
+        .iter()
+        .take(OPEN_CALLS_NAMED_MAX)
+        .map(|call| {
+            let state = match call.status {
+                CallStatus::Unknown => "unknown, it may have taken effect",
+                CallStatus::Ok
+                | CallStatus::Error
+                | CallStatus::Cancelled
+                | CallStatus::Unfinished => "cancelled",
+            };
+            format!("{} {} ({state})", call.name, call.arguments)
+        })
+        .collect();
+    if stopped.len() > OPEN_CALLS_NAMED_MAX {
+        rows.push(format!("and {} more", stopped.len() - OPEN_CALLS_NAMED_MAX));
+    }
+    let calls = match stopped.len() {
+        1 => "A call was".to_owned(),
+        count => format!("{count} calls were"),
+    };
+    format!(
+        "{calls} still open when the script ended: {}. Await every call whose effect or result you need.",
+        rows.join("; ")
+    )
+}
+
 /// Why a script failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScriptError {
@@ -60,6 +114,17 @@ pub struct ScriptError {
     pub stack: Option<String>,
     /// What to do about it, where Pirn knows.
     pub hint: Option<String>,
+    /// What is known besides, where the failure is that nobody handled a rejection.
+    pub unhandled: Option<Box<UnhandledRejections>>,
+}
+
+/// A script that came to its end, and had promises rejected that nobody handled.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnhandledRejections {
+    /// How many there were; the error is the first.
+    pub count: u32,
+    /// What the script returned all the same.
+    pub value: Option<JsonText>,
 }
 
 impl ScriptError {
@@ -70,6 +135,7 @@ impl ScriptError {
             message: message.into(),
             stack: None,
             hint: None,
+            unhandled: None,
         }
     }
 
@@ -141,4 +207,11 @@ pub struct CallRecord {
     pub duration: Option<Duration>,
     /// The start of the error's message.
     pub error: Option<String>,
+}
+
+impl CallRecord {
+    /// Whether the call was open when the script ended.
+    pub fn was_stopped(&self) -> bool {
+        matches!(self.status, CallStatus::Cancelled | CallStatus::Unknown)
+    }
 }

@@ -18,9 +18,10 @@ use pirn_vm::{
 use tokio::sync::{mpsc, oneshot};
 
 use crate::abort::Abort;
+use crate::explain::ScriptText;
 use crate::host::{CallEnd, Environment};
 use crate::limits::ScriptLimits;
-use crate::result::{CallRecord, ScriptError, ScriptErrorKind, ScriptResult};
+use crate::result::{CallRecord, ScriptError, ScriptErrorKind, ScriptResult, UnhandledRejections};
 use crate::script::RunOptions;
 
 use calls::{Calls, Graces};
@@ -64,14 +65,34 @@ pub(crate) struct Run {
     /// What of the time limit was used up before.
     time_used_before: Duration,
     settled: Vec<(CallId, CallEnd)>,
+    /// The script's text; `None` for one that was restored.
+    text: Option<Arc<ScriptText>>,
 }
 
 /// What the script produced so far.
 pub(crate) struct Collected {
     pub(crate) output: Vec<Output>,
     pub(crate) notifications: Vec<JsString>,
+    pub(crate) notes: Vec<String>,
+    past_end: PastEnd,
     progress: Option<ProgressSink>,
 }
+
+/// How far a script is beyond its last statement.
+#[derive(Clone, Copy)]
+enum PastEnd {
+    /// It has not come there.
+    No,
+    /// It came there then, and what it started goes on.
+    Since(Instant),
+    /// That it goes on was told.
+    Told,
+}
+
+/// How long what a script started may hold it beyond its last statement before whoever waits for it is told.
+const HELD_TOLD_AFTER: Duration = Duration::from_secs(10);
+/// Calls that this names.
+const HELD_CALLS_NAMED_MAX: usize = 5;
 
 /// What is said of a script that failed after it was refused memory that its own limit allows.
 const MEMORY_SHARED: &str = "All scripts together have reached the memory that they share; the script may succeed when fewer run.";
@@ -115,6 +136,8 @@ impl Run {
             collected: Collected {
                 output: Vec::new(),
                 notifications: Vec::new(),
+                notes: Vec::new(),
+                past_end: PastEnd::No,
                 progress,
             },
             started_at: Instant::now(),
@@ -123,7 +146,14 @@ impl Run {
             limits,
             abort,
             settled: Vec::new(),
+            text: None,
         }
+    }
+
+    /// A run whose errors can be shown in the script's text.
+    pub(crate) fn with_text(mut self, text: Arc<ScriptText>) -> Self {
+        self.text = Some(text);
+        self
     }
 
     /// Runs until the script ends, or until it waits and is to be suspended.
@@ -220,6 +250,8 @@ impl Run {
             deadline,
             ..
         } = self;
+        let tell_held_at = collected.tell_held_at();
+        let mut is_held = false;
         let ended = poll_fn(|context| {
             calls.progress(context, collected, settled);
             if settled.is_empty() {
@@ -233,14 +265,25 @@ impl Run {
             () = abort.aborted() => interrupt.interrupt(),
             () = ended => {}
             () = sleep_until(wake_at) => {}
+            () = sleep_until(tell_held_at) => is_held = true,
             () = deadline.over() => {}
             Some(order) = orders.recv() => return Some(order),
+        }
+        if is_held {
+            collected.tell_held(calls);
         }
         None
     }
 
     async fn finish(&mut self, end: End) -> ScriptResult {
         let mut outcome = self.outcome(end);
+        if let (Err(error), Some(text)) = (&mut outcome, &self.text)
+            && let Some(stack) = &mut error.stack
+            && let Some(frame) = text.frame(stack)
+        {
+            stack.push('\n');
+            stack.push_str(&frame);
+        }
         if let Err(error) = &mut outcome
             && self.vm.was_refused_memory()
         {
@@ -259,7 +302,7 @@ impl Run {
             output: std::mem::take(&mut self.collected.output),
             calls: std::mem::take(&mut self.calls.records),
             notifications: std::mem::take(&mut self.collected.notifications),
-            notes: Vec::new(),
+            notes: std::mem::take(&mut self.collected.notes),
             wall: self.wall(),
             cpu: self.vm.cpu_used(),
         }
@@ -285,6 +328,12 @@ impl Run {
                     name: failure.name,
                     message: failure.message,
                     stack: failure.stack,
+                    unhandled: (failure.unhandled > 0).then(|| {
+                        Box::new(UnhandledRejections {
+                            count: failure.unhandled,
+                            value: failure.value,
+                        })
+                    }),
                 });
             }
             End::Stopped(StopReason::Interrupted, failure) => {
@@ -360,6 +409,7 @@ impl Run {
         self.deadline = self.clock.deadline(left);
         self.collected.output = saved.output;
         self.collected.notifications = saved.notifications;
+        self.collected.notes = saved.notes;
         self.calls.continue_from(saved.records, self.started_at);
         let open: Vec<(CallId, CallTarget, String)> = self
             .vm
@@ -399,6 +449,39 @@ async fn sleep_until(at: Option<Instant>) {
 }
 
 impl Collected {
+    /// When it is to be told that the script goes on beyond its last statement.
+    fn tell_held_at(&self) -> Option<Instant> {
+        match self.past_end {
+            PastEnd::Since(since) => since.checked_add(HELD_TOLD_AFTER),
+            PastEnd::No | PastEnd::Told => None,
+        }
+    }
+
+    /// Tells what holds the script, and hands over its output so far.
+    fn tell_held(&mut self, calls: &Calls) {
+        self.past_end = PastEnd::Told;
+        let open: Vec<&CallRecord> = calls.open_records().collect();
+        let mut rows: Vec<String> = open
+            .iter()
+            .take(HELD_CALLS_NAMED_MAX)
+            .map(|call| format!("{} {}", call.name, call.arguments))
+            .collect();
+        if open.len() > HELD_CALLS_NAMED_MAX {
+            rows.push(format!("{} more calls", open.len() - HELD_CALLS_NAMED_MAX));
+        }
+        if rows.is_empty() {
+            rows.push("a sleep or an async function that it started".to_owned());
+        }
+        let seconds = HELD_TOLD_AFTER.as_secs();
+        let message = JsString::from(format!(
+            "The script reached its last statement {seconds} s ago and goes on for {}",
+            rows.join("; ")
+        ));
+        self.report(&Progress::Notified(&message));
+        self.notifications.push(message);
+        self.report(&Progress::Yielded);
+    }
+
     fn report(&self, progress: &Progress<'_>) {
         if let Some(sink) = &self.progress {
             sink(progress.clone());
@@ -425,6 +508,9 @@ fn take_events(
                 collected.notifications.push(message);
             }
             Event::Yield => collected.report(&Progress::Yielded),
+            Event::Cancel(id) => calls.cancel(id),
+            Event::Note(note) => collected.notes.push(note),
+            Event::LastStatement => collected.past_end = PastEnd::Since(Instant::now()),
             Event::Call {
                 id,
                 target,

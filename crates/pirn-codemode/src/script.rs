@@ -4,6 +4,7 @@ use pirn_vm::{JsonText, Program, Vm, VmEngine};
 use tokio::sync::mpsc;
 
 use crate::abort::Abort;
+use crate::explain::ScriptText;
 use crate::host::Environment;
 use crate::limits::ScriptLimits;
 use crate::result::{ScriptError, ScriptErrorKind, ScriptResult};
@@ -130,15 +131,18 @@ pub(crate) async fn prepare(
         () = options.abort.aborted() => return Err(aborted()),
     };
     let mut vm = Vm::in_room(engine, room, options.limits.vm).map_err(sandbox)?;
+    let text = ScriptText::new(&script.code, &script.file_name);
     let program = Program {
         source: source.code,
         file_name: script.file_name.clone(),
         tools: environment.tools.to_vec(),
         globals: environment.globals.to_vec(),
         store: script.store.clone(),
+        missing: environment.missing.to_vec(),
+        explainer: Some(text.explainer()),
     };
     vm.start(&program).map_err(sandbox)?;
-    Ok(Run::new(vm, environment.clone(), options))
+    Ok(Run::new(vm, environment.clone(), options).with_text(text))
 }
 
 fn syntax_error(error: &SyntaxError, file_name: &str) -> ScriptError {
@@ -155,7 +159,11 @@ fn syntax_error(error: &SyntaxError, file_name: &str) -> ScriptError {
 
 /// Names every script has, for errors about unknown ones.
 const GLOBALS: &str = "tools, ALL_TOOLS, text, image, audio, console, exit, store, load, notify, yield_control, \
-                       setTimeout, clearTimeout and the built-ins of JavaScript";
+                       setTimeout, clearTimeout, sleep, parallel and the built-ins of JavaScript";
+
+/// What follows an error that was a rejection nobody handled.
+const UNHANDLED: &str =
+    "A promise was rejected and nobody handled it: await it, or add .catch(...).";
 
 /// How the engine's refusal of a dynamic import begins; the specifier follows, in quotes.
 const IMPORT_REFUSED: &str = "cannot import \"";
@@ -174,7 +182,14 @@ fn hint(error: &ScriptError, environment: &Environment) -> Option<String> {
     if let Some(rest) = message.strip_prefix(IMPORT_REFUSED) {
         return Some(import_advice(rest.split('"').next()?));
     }
-    if error.name.as_deref() != Some("ReferenceError") || !message.ends_with("is not defined") {
+    if let Some(unhandled) = &error.unhandled {
+        let others = unhandled.count.saturating_sub(1);
+        return Some(match others {
+            0 => UNHANDLED.to_owned(),
+            _ => format!("{UNHANDLED} {others} more were rejected like it."),
+        });
+    }
+    if error.name.as_deref() != Some("ReferenceError") || !message.ends_with(" is not defined") {
         return None;
     }
     let mut names: Vec<&str> = environment

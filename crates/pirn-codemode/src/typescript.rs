@@ -95,6 +95,19 @@ pub fn tool_names(source: &str) -> ToolNames {
     }
 }
 
+/// What `look` sees in a script's tree; `None` for a text that is no program, or too large.
+pub(crate) fn parsed<T: Send>(
+    source: &str,
+    look: impl FnOnce(&oxc_ast::ast::Program<'_>, &str, usize) -> T + Send,
+) -> Option<T> {
+    stack::run(source, || parse::look_at(source, look)).flatten()
+}
+
+/// The lines around a byte offset of a script, with a mark below it.
+pub(crate) fn frame_at(source: &str, offset: usize) -> Option<String> {
+    frame::at(source, offset)
+}
+
 /// The byte offsets at which comments start. Empty for a text that is too large to be looked at.
 pub(crate) fn comment_starts(source: &str) -> BTreeSet<usize> {
     stack::run(source, || parse::comment_starts(source)).unwrap_or_default()

@@ -15,64 +15,21 @@ const SOURCES_VERSION: &str = "0.14.0";
 /// The version of the `PyPI` package `ziglang` that makes the recorded artifact; other compilers work, but give other bytes.
 pub(crate) const ZIG_VERSION: &str = "0.15.2";
 
-/// The places where the engine's source is changed. Each must match exactly once, so that an update cannot pass unnoticed.
-const EDITS: [(&str, &str, &str); 11] = [
-    (
-        "the stack check is switched off for WASI (runtime)",
-        "#ifdef __wasi__\n    rt->stack_size = 0;\n#endif\n",
-        "",
-    ),
-    (
-        "the stack check is switched off for WASI (limit)",
-        "#if defined(__wasi__)\n    rt->stack_limit = 0; /* no limit */\n#else\n",
-        "#if 1\n",
-    ),
-    (
-        "room for the mark of frozen built-ins",
-        "    uint8_t is_HTMLDDA : 1; /* specific annex B IsHtmlDDA behavior */\n",
-        "    uint8_t is_HTMLDDA : 1; /* specific annex B IsHtmlDDA behavior */\n    uint8_t is_builtin : 1; /* frozen, does not block assignment on what inherits from it */\n",
-    ),
-    (
-        "objects start without the mark",
-        "    p->is_uncatchable_error = 0;\n",
-        "    p->is_uncatchable_error = 0;\n    p->is_builtin = 0;\n",
-    ),
-    (
-        "assignment past a frozen built-in makes an own property",
-        "                return -1;\n                goto retry2;\n            } else if (!(prs->flags & JS_PROP_WRITABLE)) {\n                goto read_only_prop;\n",
-        "                return -1;\n                goto retry2;\n            } else if (!(prs->flags & JS_PROP_WRITABLE)) {\n                if (p && p != p1 && p1->is_builtin)\n                    break;\n                goto read_only_prop;\n",
-    ),
-    (
-        "a script's wrapper is line 0",
-        "        if (options->line_num != 0)\n            line = options->line_num;\n",
-        "        line = options->line_num;\n",
-    ),
-    (
-        "an interrupted loop is reported where it is, not before it (goto)",
-        "        CASE(OP_goto):\n            pc += (int32_t)get_u32(pc);\n            if (unlikely(js_poll_interrupts(ctx)))\n                goto exception;\n",
-        "        CASE(OP_goto):\n            if (unlikely(js_poll_interrupts(ctx)))\n                goto exception;\n            pc += (int32_t)get_u32(pc);\n",
-    ),
-    (
-        "an interrupted loop is reported where it is, not before it (goto16)",
-        "        CASE(OP_goto16):\n            pc += (int16_t)get_u16(pc);\n            if (unlikely(js_poll_interrupts(ctx)))\n                goto exception;\n",
-        "        CASE(OP_goto16):\n            if (unlikely(js_poll_interrupts(ctx)))\n                goto exception;\n            pc += (int16_t)get_u16(pc);\n",
-    ),
-    (
-        "an interrupted loop is reported where it is, not before it (goto8)",
-        "        CASE(OP_goto8):\n            pc += (int8_t)pc[0];\n            if (unlikely(js_poll_interrupts(ctx)))\n                goto exception;\n",
-        "        CASE(OP_goto8):\n            if (unlikely(js_poll_interrupts(ctx)))\n                goto exception;\n            pc += (int8_t)pc[0];\n",
-    ),
-    (
-        "a promise job that finds no memory has a little room, and is not lost in silence",
-        "int JS_EnqueueJob(JSContext *ctx, JSJobFunc *job_func,\n                  int argc, JSValueConst *argv)\n{\n    JSRuntime *rt = ctx->rt;\n    JSJobEntry *e;\n    int i;\n\n    assert(!rt->in_free);\n\n    e = js_malloc(ctx, sizeof(*e) + argc * sizeof(JSValue));\n    if (!e)\n        return -1;\n",
-        "static bool job_lost;\n\nint JS_EnqueueJob(JSContext *ctx, JSJobFunc *job_func,\n                  int argc, JSValueConst *argv)\n{\n    JSRuntime *rt = ctx->rt;\n    JSJobEntry *e;\n    int i;\n\n    size_t limit = rt->malloc_state.malloc_limit;\n    rt->malloc_state.malloc_limit += limit ? 65536 : 0;\n    e = js_malloc_rt(rt, sizeof(*e) + argc * sizeof(JSValue));\n    rt->malloc_state.malloc_limit = limit;\n    if (!e) {\n        job_lost = true;\n        JS_ThrowOutOfMemory(ctx);\n        return -1;\n    }\n",
-    ),
-    (
-        "running out of memory throws an error rather than null, which needs a little room",
-        "        rt->in_out_of_memory = true;\n        JS_ThrowInternalError(ctx, \"out of memory\");\n        rt->in_out_of_memory = false;\n",
-        "        size_t limit = rt->malloc_state.malloc_limit;\n        rt->in_out_of_memory = true;\n        rt->malloc_state.malloc_limit += limit ? 4096 : 0;\n        JS_ThrowInternalError(ctx, \"out of memory\");\n        rt->malloc_state.malloc_limit = limit;\n        rt->in_out_of_memory = false;\n",
-    ),
+/// The changes to the engine's source, in the guest's folder.
+const EDITS_FILE: &str = "engine.edits";
+/// The script's side of the contract, in the order in which it runs.
+const PRELUDE_FILES: [&str; 7] = [
+    "prelude/values.js",
+    "prelude/errors.js",
+    "prelude/console.js",
+    "prelude/web.js",
+    "prelude/url.js",
+    "prelude/locale.js",
+    "prelude.js",
 ];
+
+/// The shim: the first file includes the others.
+const SHIM_FILES: [&str; 3] = ["shim.c", "shim/tools.c", "shim/explain.c"];
 
 /// A C compiler that can make WebAssembly, with the arguments that come before all others.
 struct Compiler {
@@ -91,23 +48,31 @@ pub(crate) fn compile_guest(
     let engine = work_folder.join("engine");
     fs::create_dir_all(&engine).map_err(|error| format!("{}: {error}", engine.display()))?;
     copy_sources(&sources, &engine)?;
-    apply_edits(&engine.join("quickjs.c"))?;
-    write_prelude(&guest_folder.join("prelude.js"), &engine.join("prelude.c"))?;
-    fs::copy(guest_folder.join("shim.c"), engine.join("shim.c"))
-        .map_err(|error| format!("shim.c: {error}"))?;
+    apply_edits(&guest_folder.join(EDITS_FILE), &engine.join("quickjs.c"))?;
+    write_prelude(guest_folder, &engine.join("prelude.c"))?;
+    for name in SHIM_FILES {
+        let path = guest_folder.join(name);
+        // Beside each other, where includes find them.
+        let to = engine.join(path.file_name().unwrap_or_default());
+        fs::copy(&path, to).map_err(|error| format!("{}: {error}", path.display()))?;
+    }
     run_compiler(&compiler, &engine)
 }
 
 /// The SHA-256 of everything the module is made from, as hexadecimal.
 pub(crate) fn sources_digest(guest_folder: &Path) -> Result<String, String> {
     let mut hash = Sha256::new();
-    for name in ["shim.c", "prelude.js"] {
+    let names = SHIM_FILES
+        .into_iter()
+        .chain([EDITS_FILE])
+        .chain(PRELUDE_FILES);
+    for name in names {
         let path = guest_folder.join(name);
         hash.update(fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?);
         hash.update([0]);
     }
     hash.update(format!(
-        "{SOURCES_PACKAGE} {SOURCES_VERSION} zig {ZIG_VERSION} {EDITS:?} {FLAGS:?}"
+        "{SOURCES_PACKAGE} {SOURCES_VERSION} zig {ZIG_VERSION} {FLAGS:?}"
     ));
     Ok(hex(&hash.finalize()))
 }
@@ -263,13 +228,25 @@ fn copy_sources(from: &Path, to: &Path) -> Result<(), String> {
     Ok(())
 }
 
-fn apply_edits(path: &Path) -> Result<(), String> {
-    let mut source =
-        fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
-    for (reason, from, to) in EDITS {
+/// Makes each change of `edits`; its text must be there exactly once, so that an update of the engine cannot pass unnoticed.
+fn apply_edits(edits: &Path, path: &Path) -> Result<(), String> {
+    let read = |path: &Path| {
+        fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))
+    };
+    let mut source = read(path)?;
+    let edits = read(edits)?;
+    for edit in edits.split("\n## ").skip(1) {
+        let parts = edit.split_once("\n<<<<\n").and_then(|(reason, rest)| {
+            let (from, rest) = rest.split_once("====\n")?;
+            let (to, _) = rest.split_once(">>>>\n")?;
+            Some((reason, from, to))
+        });
+        let Some((reason, from, to)) = parts else {
+            return Err(format!("{EDITS_FILE}: an edit without its parts: {edit}"));
+        };
         if source.matches(from).count() != 1 {
             return Err(format!(
-                "the engine's source has changed where it is edited ({reason}); see build/compile.rs"
+                "the engine's source has changed where it is edited ({reason}); see {EDITS_FILE}"
             ));
         }
         source = source.replacen(from, to, 1);
@@ -277,21 +254,29 @@ fn apply_edits(path: &Path) -> Result<(), String> {
     fs::write(path, source).map_err(|error| format!("{}: {error}", path.display()))
 }
 
-/// Writes the prelude as a C array, which every compiler reads.
-fn write_prelude(from: &Path, to: &Path) -> Result<(), String> {
-    let source = fs::read(from).map_err(|error| format!("{}: {error}", from.display()))?;
-    let mut text = String::from("const char prelude_source[] = {");
-    for byte in &source {
-        let _ = write!(
-            text,
-            "{},",
-            i16::from(*byte) - if *byte > 127 { 256 } else { 0 }
-        );
+/// Writes the files of the prelude as C arrays, which every compiler reads.
+fn write_prelude(guest_folder: &Path, to: &Path) -> Result<(), String> {
+    let mut text = String::new();
+    for (number, name) in PRELUDE_FILES.iter().enumerate() {
+        let path = guest_folder.join(name);
+        let source = fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+        let _ = write!(text, "static const char prelude_{number}[] = {{");
+        for byte in &source {
+            let signed = i16::from(*byte) - if *byte > 127 { 256 } else { 0 };
+            let _ = write!(text, "{signed},");
+        }
+        text.push_str("0};\n");
     }
+    let list = |item: fn(usize) -> String| {
+        let items: Vec<String> = (0..PRELUDE_FILES.len()).map(item).collect();
+        items.join(",")
+    };
     let _ = write!(
         text,
-        "0}};\nconst unsigned prelude_length = {};\n",
-        source.len()
+        "const char *const prelude_sources[] = {{{}}};\nconst unsigned prelude_lengths[] = {{{}}};\nconst unsigned prelude_count = {};\n",
+        list(|number| format!("prelude_{number}")),
+        list(|number| format!("sizeof prelude_{number} - 1")),
+        PRELUDE_FILES.len()
     );
     fs::write(to, text).map_err(|error| format!("{}: {error}", to.display()))
 }

@@ -1,12 +1,13 @@
-// The script's side of the contract. Evaluated once, at build time; what it leaves behind is part of the memory image.
+// The script's side of the contract. Evaluated once, at build time, after the files in prelude/; what it leaves behind is part
+// of the memory image.
 //
 // Everything it uses is frozen before a script starts, so plain method calls are safe here. Values that come from a script may
 // still be proxies and getters: they are only touched where the contract says that a value is read.
-(function (native) {
+(function (native, shared) {
   "use strict";
 
   const CALL_GLOBAL = 1, CALL_TIMER_SET = 2, CALL_TIMER_CLEAR = 3;
-  const TEXT = 0, CONSOLE = 1, IMAGE = 2, AUDIO = 3, NOTIFY = 4, YIELD = 5, VALUE = 6, ERROR = 7, STORE = 8, EXIT = 9;
+  const TEXT = 0, IMAGE = 2, AUDIO = 3, NOTIFY = 4, YIELD = 5, VALUE = 6, ERROR = 7, STORE = 8, EXIT = 9, LAST_STATEMENT = 13;
   /** Longest list of names that an error about an unknown tool spells out. */
   const NAMES_LISTED_MAX = 20;
   const CLOSE_NAMES_MAX = 5;
@@ -14,17 +15,30 @@
   const DELAY_MS_MAX = 2147483647;
   /** Timers that may be pending at once; each costs the host an entry. */
   const TIMERS_MAX = 100000;
+  /** As many as calls that may run at once. */
+  const PARALLEL_DEFAULT = 64;
+  /** Timers and functions that a sentence names. */
+  const PLACES_MAX = 3;
 
-  const { stringify, parse } = JSON;
+  const { stringify } = JSON;
+  const { isObject, note, written, guards, guarded } = shared;
   const global = globalThis;
   const limits = { characters: 16777216, items: 100000, storeValue: 262144, storeTotal: 1048576 };
   let characters = 0;
   let items = 0;
   let stored = new Map();
   let storedCharacters = 0;
-  const written = new Map();
+  const storeWrites = new Map();
   const timers = new Map();
   let nextTimer = 1;
+  /** Pending sleeps, which hold a script whose last statement was reached; other timers do not. */
+  let sleeps = 0;
+  /** Promises that were rejected while nobody listened, with their reasons. */
+  const { rejections } = native;
+  /** What a script returns that reaches its last statement; it cannot be had otherwise. */
+  const END = Object.freeze({});
+  /** What errors say: `describe` of the file about them. */
+  const { describe } = shared;
 
   // ------------------------------------------------------------------------------------------ output
 
@@ -53,18 +67,10 @@
     native.output(kind, payload);
   }
 
-  const isObject = (value) => (typeof value === "object" && value !== null) || typeof value === "function";
-
   function toText(value, what) {
     if (typeof value === "string") return value;
     if (!isObject(value)) return String(value);
-    let json;
-    try {
-      json = stringify(value);
-    } catch (error) {
-      if (error instanceof TypeError) throw new TypeError(`${what}: ${error.message}`);
-      throw error;
-    }
+    const json = written(value, what, false);
     return json === undefined ? String(value) : json;
   }
 
@@ -72,36 +78,6 @@
     const shown = toText(value, "text()");
     emit(TEXT, shown, shown.length);
   }
-
-  function consoleText(value) {
-    if (typeof value === "string") return value;
-    if (!isObject(value)) return String(value);
-    if (Error.isError(value)) return describe(value).stack;
-    try {
-      const json = stringify(value);
-      if (json !== undefined) return json;
-    } catch {
-      // Shown as a string below, since a log line must not fail a script.
-    }
-    try {
-      return String(value);
-    } catch {
-      return Object.prototype.toString.call(value);
-    }
-  }
-
-  function log(...values) {
-    const shown = values.map(consoleText).join(" ");
-    emit(CONSOLE, shown, shown.length);
-  }
-
-  const console = {
-    log(...values) { log(...values); },
-    info(...values) { log(...values); },
-    warn(...values) { log(...values); },
-    error(...values) { log(...values); },
-    debug(...values) { log(...values); },
-  };
 
   // ------------------------------------------------------------------------------------------ images and audio
 
@@ -216,55 +192,10 @@
 
   // ------------------------------------------------------------------------------------------ errors
 
-  // More than that is a pattern, which the first ones show.
-  const ERRORS_TOLD_MAX = 16;
-  const PRELUDE_FRAME = /^\s*at .*\(?pirn:prelude|^\s*at [^(]*\((native|missing)\)\s*$/;
-
-  /** The lines of an error: what it is, where it was, and the errors behind it that were not told yet. */
-  function tell(error, told) {
-    const name = String(error.name), message = String(error.message);
-    const head = message === "" ? name : `${name}: ${message}`;
-    if (told.includes(error) || told.length === ERRORS_TOLD_MAX) return [head];
-    told.push(error);
-    const raw = error.stack;
-    const lines = [head];
-    if (typeof raw === "string") {
-      lines.push(...raw.split("\n").filter((line) => line.trim() !== "" && !PRELUDE_FRAME.test(line)));
-    }
-    const behind = (label, reason) => {
-      const [first, ...rest] = Error.isError(reason) ? tell(reason, told) : [describe(reason).message];
-      lines.push(`${label}: ${first}`, ...rest);
-    };
-    if (Object.hasOwn(error, "cause")) behind("Caused by", error.cause);
-    if (Array.isArray(error.errors)) {
-      const { length } = error.errors;
-      for (let at = 0; at < length && told.length < ERRORS_TOLD_MAX; at += 1) {
-        behind(`Error ${at + 1} of ${length}`, error.errors[at]);
-      }
-    }
-    return lines;
-  }
-
-  /** An error value as data. Reading it may run script code, which may throw again. */
-  function describe(reason) {
-    try {
-      if (!Error.isError(reason)) {
-        if (typeof reason === "string") return { message: reason };
-        let json;
-        if (typeof reason === "object" && reason !== null) json = stringify(reason);
-        return { message: json === undefined ? String(reason) : json };
-      }
-      const name = String(reason.name), message = String(reason.message);
-      return { name, message, stack: tell(reason, []).join("\n") };
-    } catch {
-      return { message: "The script threw a value that cannot be described" };
-    }
-  }
-
   /** The error a failed call rejects with. `site` is where the call was made. */
-  function makeError({ message, tool, callId, kind }, site) {
+  function makeError({ message, tool, callId, kind, data }, site) {
     const error = new Error(message);
-    const extra = { tool, callId, kind };
+    const extra = { tool, callId, kind, data };
     for (const key of Object.keys(extra)) {
       if (extra[key] === undefined) continue;
       Object.defineProperty(error, key, { value: extra[key], writable: true, configurable: true, enumerable: false });
@@ -280,49 +211,13 @@
     const call = (...values) => {
       let json;
       try {
-        json = stringify(spread ? values : values[0]);
+        json = spread ? stringify(values) : written(values[0], `The argument of ${name}`, true);
       } catch (error) {
         return Promise.reject(error);
       }
       return native.call(kind, name, json);
     };
     return Object.freeze(call);
-  }
-
-  const squash = (name) => name.toLowerCase().replace(/[^a-z0-9]/g, "");
-
-  function closeNames(wanted, names) {
-    const key = squash(wanted);
-    if (key === "") return [];
-    const equal = names.filter((name) => squash(name) === key);
-    if (equal.length > 0) return equal.slice(0, CLOSE_NAMES_MAX);
-    return names
-      .filter((name) => {
-        const other = squash(name);
-        return other !== "" && (other.includes(key) || key.includes(other));
-      })
-      .slice(0, CLOSE_NAMES_MAX);
-  }
-
-  /** What tables say about members they do not have. */
-  const guards = new Map();
-
-  /** Freezes a table of `native.guard()`: reading an unknown member of it is an error with advice instead of undefined. */
-  function guarded(table, label, names, advice) {
-    guards.set(table, { label, names, advice });
-    return Object.freeze(table);
-  }
-
-  function missing(table, key) {
-    if (key === "then" || key === "toJSON" || key in Object.prototype || !guards.has(table)) return undefined;
-    const { label, names, advice } = guards.get(table);
-    const close = closeNames(key, names);
-    const shown = (name) => (/^[A-Za-z_$][\w$]*$/.test(name) ? `${label}.${name}` : `${label}[${stringify(name)}]`);
-    let hint = "";
-    if (close.length > 0) hint = ` Did you mean ${close.map(shown).join(", ")}?`;
-    else if (names.length === 0) hint = ` There are no members of ${label}.`;
-    else if (names.length <= NAMES_LISTED_MAX) hint = ` Available: ${names.map(shown).join(", ")}.`;
-    throw new TypeError(`${label}.${key} does not exist.${hint} ${advice}`);
   }
 
   // ------------------------------------------------------------------------------------------ store
@@ -335,12 +230,7 @@
     checkKey(key, "store()");
     let json;
     if (value !== undefined) {
-      try {
-        json = stringify(value);
-      } catch (error) {
-        if (error instanceof TypeError) throw new TypeError(`store(): ${error.message}`);
-        throw error;
-      }
+      json = written(value, "store()", true);
       if (json === undefined) throw new TypeError("store() takes JSON values only");
       if (json.length > limits.storeValue) {
         throw new RangeError(`store(): the value has ${json.length} characters of JSON, the limit is ` +
@@ -355,8 +245,8 @@
         `${limits.storeTotal}. Delete keys with store(key, undefined) or keep large data in a file.`);
     }
     storedCharacters = total;
-    written.delete(key);
-    written.set(key, json);
+    storeWrites.delete(key);
+    storeWrites.set(key, json);
     if (json === undefined) stored.delete(key);
     else stored.set(key, json);
   }
@@ -364,12 +254,12 @@
   function load(key) {
     checkKey(key, "load()");
     const json = stored.get(key);
-    return json === undefined ? undefined : parse(json);
+    return json === undefined ? undefined : native.parse(json);
   }
 
   /** Hands the writes to the host as a list of [key, json | null]. */
   function flushStore() {
-    if (written.size > 0) native.output(STORE, stringify([...written].map(([key, json]) => [key, json ?? null])));
+    if (storeWrites.size > 0) native.output(STORE, stringify([...storeWrites].map(([key, json]) => [key, json ?? null])));
   }
 
   // ------------------------------------------------------------------------------------------ timers, control
@@ -381,29 +271,79 @@
     if (timers.size >= TIMERS_MAX || nextTimer > DELAY_MS_MAX) {
       throw new RangeError(`setTimeout: a script may have ${TIMERS_MAX} timers at once`);
     }
+    return addTimer(() => callback(...values), Math.ceil(delayMs), false);
+  }
+
+  function addTimer(run, delayMs, isSleep) {
     const id = nextTimer++;
-    timers.set(id, () => callback(...values));
-    native.timer(CALL_TIMER_SET, id, Math.ceil(delayMs));
+    timers.set(id, { run, delayMs, isSleep, site: native.site() });
+    sleeps += isSleep;
+    native.timer(CALL_TIMER_SET, id, delayMs);
     return id;
   }
 
   function clearTimeout(id) {
     if (typeof id === "bigint" || typeof id === "symbol") throw new TypeError("clearTimeout expects a numeric timeout id");
+    // A sleep has no number that a script could know; one that it guesses is left alone.
+    if (timers.get(id)?.isSleep) return;
     if (timers.delete(id)) native.timer(CALL_TIMER_CLEAR, id, 0);
   }
 
   function fireTimer(id) {
-    const run = timers.get(id);
-    if (run === undefined) return;
+    const timer = timers.get(id);
+    if (timer === undefined) return;
     timers.delete(id);
+    sleeps -= timer.isSleep;
     try {
-      run();
+      timer.run();
     } catch (error) {
       fail(error);
     }
   }
 
+  function sleep(ms, value) {
+    const delayMs = Number(ms);
+    if (!(delayMs >= 0)) return Promise.reject(new TypeError(`sleep(ms) takes a number of milliseconds, not ${String(ms)}`));
+    const left = native.timeLeft();
+    if (delayMs >= left || delayMs > DELAY_MS_MAX) {
+      return Promise.reject(new RangeError(`sleep(${delayMs}) would end after the script's time is up: ${left} ms are left`));
+    }
+    if (timers.size >= TIMERS_MAX || nextTimer > DELAY_MS_MAX) {
+      return Promise.reject(new RangeError(`sleep: a script may have ${TIMERS_MAX} timers at once`));
+    }
+    return new Promise((resolve) => addTimer(() => resolve(value), Math.ceil(delayMs), true));
+  }
+
+  /** Calls f(item, index) for all items, `limit` at a time; the results, in order. The first error ends it. */
+  async function parallel(items, limit, f) {
+    const work = typeof limit === "function" && f === undefined ? limit : f;
+    const width = work === limit ? PARALLEL_DEFAULT : Number(limit);
+    if (typeof work !== "function" || !(width >= 1)) throw new TypeError("parallel(items, limit, f) takes a list, a number of at least 1, and a function");
+    const list = [...items];
+    const results = new Array(list.length);
+    let next = 0;
+    let hasFailed = false;
+    const worker = async () => {
+      while (next < list.length && !hasFailed) {
+        const at = next;
+        next += 1;
+        try {
+          results[at] = await work(list[at], at);
+        } catch (error) {
+          hasFailed = true;
+          throw error;
+        }
+      }
+    };
+    await Promise.all(Array.from({ length: Math.min(width, list.length) }, worker));
+    return results;
+  }
+
   function exit() {
+    if (rejections.size > 0) {
+      sayRejection(undefined);
+      native.stop();
+    }
     flushStore();
     native.output(EXIT, "");
     native.stop();
@@ -424,11 +364,23 @@
   const define = (target, name, value, enumerable = false) =>
     Object.defineProperty(target, name, { value, writable: false, configurable: false, enumerable });
 
-  function defineTools(tools) {
-    const table = native.guard();
+  /** What the objects of a tool's result inherit from: [result, element]. Members that none of them has are errors. */
+  function shapeOf(tool, { result, element }) {
+    const guard = (members, what, prototype) => {
+      if (members == null) return undefined;
+      const table = native.guard(prototype);
+      guards.set(table, { result: tool, what, names: members });
+      return Object.freeze(table);
+    };
+    const list = element == null ? undefined : guard([], `a list of ${element.length > 0 ? "objects" : "texts"}`, Array.prototype);
+    return [list ?? guard(result, "an object", Object.prototype), element?.length > 0 ? guard(element, "an object of the list", Object.prototype) : list && Object.prototype];
+  }
+
+  function defineTools(tools, down) {
+    const table = native.guard(null);
     const listed = [];
-    for (const [name, identifier, description] of tools) {
-      const call = Object.freeze(native.tool(name));
+    for (const [name, identifier, description, shape] of tools) {
+      const call = Object.freeze(native.tool(name, shape && shapeOf(identifier ?? name, shape), shape !== undefined));
       // A tool whose identifier another tool has is reachable by its raw name alone.
       if (identifier !== null) {
         define(table, identifier, call, true);
@@ -438,7 +390,7 @@
     }
     const advice = "List tools with ALL_TOOLS, find them with searchTools(query) or test with `name in tools`.";
     const names = listed.map(({ name }) => name);
-    define(global, "tools", guarded(table, "tools", names, advice));
+    define(global, "tools", guarded(table, "tools", names, advice, down));
     define(global, "ALL_TOOLS", Object.freeze(listed));
   }
 
@@ -451,7 +403,7 @@
         define(global, first, call);
         continue;
       }
-      if (!spaces.has(first)) spaces.set(first, native.guard());
+      if (!spaces.has(first)) spaces.set(first, native.guard(null));
       define(spaces.get(first), member, call, true);
     }
     for (const [name, table] of spaces) {
@@ -460,16 +412,24 @@
     }
   }
 
-  /** As `text` shows it: a number where the host's integers hold it, else its digits. */
-  function wholeNumber(value) {
-    const fits = BigInt.asIntN(64, value) === value || BigInt.asUintN(64, value) === value;
-    return fits ? String(value) : stringify(String(value));
+  /** The value as JSON, and the end. */
+  function succeed(value) {
+    if (value === END) {
+      native.pastEnd();
+      native.output(LAST_STATEMENT, "");
+      return;
+    }
+    conclude(value);
   }
 
-  function succeed(value) {
+  function conclude(value) {
     native.reserve();
     try {
-      const json = typeof value === "bigint" ? wholeNumber(value) : stringify(value);
+      const json = written(value, "return", false);
+      if (rejections.size > 0) {
+        sayRejection(json);
+        return native.finish();
+      }
       flushStore();
       if (json !== undefined) native.output(VALUE, json);
       else native.output(EXIT, "");
@@ -477,6 +437,42 @@
       return report(error);
     }
     native.finish();
+  }
+
+  /** The failure of a script that left rejections unhandled, with the value that it returned. */
+  function sayRejection(json) {
+    native.reserve();
+    try {
+      const [reason] = rejections.values();
+      const failure = { ...shared.describe(reason), unhandled: rejections.size };
+      native.output(ERROR, `${stringify(failure).slice(0, -1)}${json === undefined ? "" : `,"value":${json}`}}`);
+    } catch {
+      native.giveUp();
+    }
+  }
+
+  /** Called when no call is open and no job is left, once the last statement was reached: ends the script, or lets it wait. */
+  function drained() {
+    if (sleeps > 0) return;
+    if (native.active() > 0) {
+      if (timers.size > 0) return;
+      native.collect();
+    }
+    const waiting = native.active() > 0 ? native.unfinished() : [];
+    if (native.lost() !== undefined) waiting.push(native.lost());
+    if (waiting.length > 0) {
+      const where = waiting.slice(0, PLACES_MAX).map((place) => `line ${place.split(":")[0]}`).join(", ");
+      return report(new Error(`The script's last statement was reached, but an async function that it started waits at ${where} for a promise ` +
+        "that nothing can settle: no call and no timer is pending. Let it end, or end the script with return."));
+    }
+    const pending = [...timers.values()].filter(({ isSleep }) => !isSleep);
+    if (pending.length > 0) {
+      const named = pending.slice(0, PLACES_MAX).map(({ delayMs, site }) => `${delayMs} ms${site === undefined ? "" : `, set at ${site}`}`);
+      const more = pending.length > PLACES_MAX ? `; and ${pending.length - PLACES_MAX} more` : "";
+      note(`The script ended before ${pending.length === 1 ? "a timer" : `${pending.length} timers`} fired (${named.join("; ")}${more}): timers do not ` +
+        "keep a script alive. Wait with await sleep(ms).");
+    }
+    conclude(undefined);
   }
 
   function report(error) {
@@ -487,22 +483,21 @@
   /** Starts a script that was compiled to `main`, or reports why it could not be. */
   function start(settings, main, failure) {
     Object.assign(limits, settings.limits);
-    defineTools(settings.tools);
+    defineTools(settings.tools, settings.down);
     defineGlobals(settings.globals);
     for (const [key, json] of settings.store) {
       stored.set(key, json);
       storedCharacters += key.length + json.length;
     }
     if (main === undefined) return report(failure);
-    main(global.tools, console).then(succeed, report);
+    main(global.tools, console, END).then(succeed, report);
   }
 
   // ------------------------------------------------------------------------------------------ built-ins
 
-  extend(global);
-
+  const { console } = shared.makeConsole(emit);
   for (const [name, value] of Object.entries({
-    text, image, audio, exit, store, load, notify, yield_control, setTimeout, clearTimeout, console,
+    text, image, audio, exit, store, load, notify, yield_control, setTimeout, clearTimeout, sleep, parallel, console,
   })) {
     define(global, name, value);
   }
@@ -513,144 +508,7 @@
   delete Error.prepareStackTrace;
   lockDown(global);
 
-  return { start, makeError, fireTimer, missing };
-
-  /** Adds what scripts expect and the engine lacks. */
-  function extend(target) {
-    const add = (name, value) =>
-      Object.defineProperty(target, name, { value, writable: true, configurable: true, enumerable: false });
-
-    add("structuredClone", function structuredClone(value) {
-      const seen = new Map();
-      const refuse = (what) => { throw new DOMException(`${what} could not be cloned`, "DataCloneError"); };
-      const clone = (from) => {
-        if (!isObject(from)) return typeof from === "symbol" ? refuse(String(from)) : from;
-        if (seen.has(from)) return seen.get(from);
-        if (typeof from === "function") refuse("A function");
-        if (from instanceof Date) return new Date(from.getTime());
-        if (from instanceof RegExp) return new RegExp(from.source, from.flags);
-        if (ArrayBuffer.isView(from)) {
-          const bytes = clone(from.buffer);
-          return from instanceof DataView ? new DataView(bytes, from.byteOffset, from.byteLength)
-            : new from.constructor(bytes, from.byteOffset, from.length);
-        }
-        if (from instanceof ArrayBuffer) {
-          const copy = from.slice(0);
-          seen.set(from, copy);
-          return copy;
-        }
-        if (from instanceof Map) {
-          const copy = new Map();
-          seen.set(from, copy);
-          for (const [key, item] of from) copy.set(clone(key), clone(item));
-          return copy;
-        }
-        if (from instanceof Set) {
-          const copy = new Set();
-          seen.set(from, copy);
-          for (const item of from) copy.add(clone(item));
-          return copy;
-        }
-        if (Error.isError(from)) {
-          const constructors = { EvalError, RangeError, ReferenceError, SyntaxError, TypeError, URIError };
-          const copy = new (constructors[from.name] ?? Error)(from.message);
-          seen.set(from, copy);
-          return copy;
-        }
-        if (from instanceof Promise || from instanceof WeakMap || from instanceof WeakSet) refuse("The object");
-        const copy = Array.isArray(from) ? new Array(from.length) : {};
-        seen.set(from, copy);
-        for (const key of Object.keys(from)) {
-          Object.defineProperty(copy, key, { value: clone(from[key]), writable: true, configurable: true, enumerable: true });
-        }
-        return copy;
-      };
-      return clone(value);
-    });
-
-    add("TextEncoder", class TextEncoder {
-      get encoding() { return "utf-8"; }
-      encode(input = "") {
-        const source = String(input).toWellFormed();
-        const bytes = new Uint8Array(source.length * 3);
-        let length = 0;
-        for (const character of source) {
-          const code = character.codePointAt(0);
-          if (code < 0x80) bytes[length++] = code;
-          else {
-            if (code < 0x800) bytes[length++] = 0xc0 | (code >> 6);
-            else {
-              if (code < 0x10000) bytes[length++] = 0xe0 | (code >> 12);
-              else {
-                bytes[length++] = 0xf0 | (code >> 18);
-                bytes[length++] = 0x80 | ((code >> 12) & 63);
-              }
-              bytes[length++] = 0x80 | ((code >> 6) & 63);
-            }
-            bytes[length++] = 0x80 | (code & 63);
-          }
-        }
-        return bytes.slice(0, length);
-      }
-    });
-
-    add("TextDecoder", class TextDecoder {
-      #fatal;
-      #ignoreBOM;
-      constructor(label = "utf-8", { fatal = false, ignoreBOM = false } = {}) {
-        if (!/^\s*(utf-?8|unicode-1-1-utf-8)\s*$/i.test(label)) throw new RangeError(`TextDecoder reads utf-8 only, not ${label}`);
-        this.#fatal = Boolean(fatal);
-        this.#ignoreBOM = Boolean(ignoreBOM);
-      }
-      get encoding() { return "utf-8"; }
-      get fatal() { return this.#fatal; }
-      get ignoreBOM() { return this.#ignoreBOM; }
-      decode(input = new Uint8Array()) {
-        const bytes = input instanceof ArrayBuffer ? new Uint8Array(input)
-          : new Uint8Array(input.buffer, input.byteOffset, input.byteLength);
-        const parts = [];
-        const bad = () => {
-          if (this.#fatal) throw new TypeError("The encoded data was not valid utf-8");
-          parts.push("\ufffd");
-        };
-        let at = !this.#ignoreBOM && bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0;
-        while (at < bytes.length) {
-          const first = bytes[at++];
-          if (first < 0x80) {
-            parts.push(String.fromCharCode(first));
-            continue;
-          }
-          const need = first >= 0xc2 && first <= 0xdf ? 1 : first >= 0xe0 && first <= 0xef ? 2 : first >= 0xf0 && first <= 0xf4 ? 3 : 0;
-          if (need === 0) {
-            bad();
-            continue;
-          }
-          let code = first & (0x3f >> need);
-          let taken = 0;
-          while (taken < need && at < bytes.length) {
-            const low = taken === 0 && first === 0xe0 ? 0xa0 : taken === 0 && first === 0xf0 ? 0x90 : 0x80;
-            const high = taken === 0 && first === 0xed ? 0x9f : taken === 0 && first === 0xf4 ? 0x8f : 0xbf;
-            if (bytes[at] < low || bytes[at] > high) break;
-            code = (code << 6) | (bytes[at++] & 63);
-            taken += 1;
-          }
-          if (taken === need) parts.push(String.fromCodePoint(code));
-          else bad();
-        }
-        return parts.join("");
-      }
-    });
-
-    // Without Intl the engine prints numbers ungrouped; people expect 1,234,567.89.
-    const grouped = function toLocaleString() {
-      const number = Number(this);
-      if (!Number.isFinite(number) || Math.abs(number) >= 1e21) return String(number);
-      const [whole, fraction] = String(Math.round(Math.abs(number) * 1000) / 1000).split(".");
-      const sign = number < 0 ? "-" : "";
-      return sign + whole.replace(/\B(?=(\d{3})+$)/g, ",") + (fraction === undefined ? "" : `.${fraction}`);
-    };
-    Object.defineProperty(Number.prototype, "toLocaleString", { value: grouped, writable: true, configurable: true, enumerable: false });
-  }
+  Object.assign(shared, { start, makeError, fireTimer, drained });
 
   /** Freezes every object reachable from the global object, and makes the global names read-only. */
   function lockDown(root) {

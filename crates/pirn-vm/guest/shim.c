@@ -1,7 +1,7 @@
 /* The guest side of Pirn's VM: one QuickJS context, a table of open calls, and the few entries the host uses.
  *
  * The engine is included as source, so that the shim can reach what its public header hides: the random state, the
- * frames of the running script, and the flag that marks built-ins (added by the edits in build/engine.rs).
+ * frames of the running script, and the flag that marks built-ins (added by engine.edits).
  *
  * The host is the only reader of what leaves here and treats every pointer and length as hostile. */
 #include "quickjs.c"
@@ -10,7 +10,12 @@
 #define EXPORT(name) __attribute__((export_name(#name)))
 
 /* Kinds of host_call. */
-enum { CALL_TOOL = 0, CALL_GLOBAL = 1, CALL_TIMER_SET = 2, CALL_TIMER_CLEAR = 3 };
+enum {
+    CALL_TOOL = 0, CALL_GLOBAL = 1, CALL_TIMER_SET = 2, CALL_TIMER_CLEAR = 3,
+    /* Answered at once; what comes back is written where the second range points. */
+    CALL_EXPLAIN = 4, CALL_RANDOM = 5, CALL_DIGEST = 6, CALL_TIME_LEFT = 7, CALL_URL = 8,
+    CALL_CANCEL = 9,
+};
 /* Kinds of host_output that the shim itself sends; the prelude sends the others. */
 enum { OUTPUT_STOP = 10, OUTPUT_UNCAUGHT = 11 };
 /* Kinds of an entry in the batch given to vm_run. */
@@ -53,6 +58,7 @@ _Noreturn void __imported_wasi_snapshot_preview1_proc_exit(int32_t code) { (void
 /* An open call: how to settle its promise, and where in the script it was made. */
 typedef struct {
     JSValue resolve, reject;
+    JSValue shape;        /* what the result's objects inherit from: [result, element], or undefined */
     JSValue caller;       /* the script's function that made the call, or undefined */
     uint32_t caller_pc;
     int32_t next_free;    /* index of the next free slot, or -1 */
@@ -63,14 +69,19 @@ static JSRuntime *runtime;
 static JSContext *context;
 static Slot *slots;
 static int32_t slot_count, free_slot = -1;
+static int32_t open_calls;
 static JSAtom script_file;
-static JSValue hook_start, hook_error, hook_timer;
+static JSValue hook_start, hook_error, hook_timer, hook_missing, hook_written, hook_signal, hook_drained, hook_integers;
 static int32_t report_exception(void);
 static bool finished;
+static bool is_past_end;    /* whether the script's last statement was reached */
 static size_t heap_limit;   /* 0: none */
 static volatile int32_t interrupt_flag;
 static char *buffer;
 static uint32_t buffer_capacity;
+
+/* Tables whose missing members are answered by the prelude. Members that exist are found as fast as in any object. */
+static JSClassID guard_class;
 
 static int on_interrupt(JSRuntime *rt, void *opaque)
 {
@@ -78,20 +89,33 @@ static int on_interrupt(JSRuntime *rt, void *opaque)
     return interrupt_flag != 0;
 }
 
-/* The innermost frame that belongs to the script, for errors of calls that fail later. */
+/* The code of a frame that belongs to the script, else NULL. */
+static JSFunctionBytecode *script_code(const JSStackFrame *frame)
+{
+    JSObject *function = JS_VALUE_GET_OBJ(frame->cur_func);
+    if (!js_class_has_bytecode(function->class_id))
+        return NULL;
+    JSFunctionBytecode *code = function->u.func.function_bytecode;
+    return code->filename == script_file && frame->cur_pc ? code : NULL;
+}
+
+/* The innermost frame that belongs to the script, else NULL. */
+static JSStackFrame *script_frame(JSContext *ctx)
+{
+    JSStackFrame *frame = ctx->rt->current_stack_frame;
+    while (frame && !script_code(frame))
+        frame = frame->prev_frame;
+    return frame;
+}
+
+/* The innermost frame of the script, for errors of calls that fail later. */
 static void remember_caller(JSContext *ctx, Slot *slot)
 {
     slot->caller = JS_UNDEFINED;
-    for (JSStackFrame *frame = ctx->rt->current_stack_frame; frame; frame = frame->prev_frame) {
-        JSObject *function = JS_VALUE_GET_OBJ(frame->cur_func);
-        if (!js_class_has_bytecode(function->class_id))
-            continue;
-        JSFunctionBytecode *code = function->u.func.function_bytecode;
-        if (code->filename == script_file && frame->cur_pc) {
-            slot->caller = js_dup(frame->cur_func);
-            slot->caller_pc = frame->cur_pc - code->byte_code_buf - 1;
-            return;
-        }
+    JSStackFrame *frame = script_frame(ctx);
+    if (frame) {
+        slot->caller = js_dup(frame->cur_func);
+        slot->caller_pc = frame->cur_pc - script_code(frame)->byte_code_buf - 1;
     }
 }
 
@@ -113,6 +137,7 @@ static int32_t take_slot(JSContext *ctx)
     int32_t id = free_slot;
     free_slot = slots[id].next_free;
     slots[id].used = true;
+    open_calls++;
     return id;
 }
 
@@ -121,7 +146,9 @@ static void release_slot(JSContext *ctx, int32_t id)
     Slot *slot = &slots[id];
     JS_FreeValue(ctx, slot->resolve);
     JS_FreeValue(ctx, slot->reject);
+    JS_FreeValue(ctx, slot->shape);
     JS_FreeValue(ctx, slot->caller);
+    open_calls--;
     slot->used = false;
     slot->next_free = free_slot;
     free_slot = id;
@@ -136,8 +163,8 @@ static int check_message(JSContext *ctx, size_t length)
     return -1;
 }
 
-/* Opens a call of `name` with `json` as argument (undefined for none). */
-static JSValue open_call(JSContext *ctx, int32_t kind, JSValueConst name_value, JSValueConst json)
+/* Opens a call of `name` with `json` as argument (undefined for none), whose result has `shape`; `*opened` is its number. */
+static JSValue open_call(JSContext *ctx, int32_t kind, JSValueConst name_value, JSValueConst json, JSValueConst shape, int32_t *opened)
 {
     JSValue settle[2];
     JSValue promise = JS_NewPromiseCapability(ctx, settle);
@@ -153,6 +180,7 @@ static JSValue open_call(JSContext *ctx, int32_t kind, JSValueConst name_value, 
     Slot *slot = &slots[id];
     slot->resolve = settle[0];
     slot->reject = settle[1];
+    slot->shape = js_dup(shape);
     remember_caller(ctx, slot);
     size_t name_length = 0, arguments_length = 0;
     const char *name = JS_ToCStringLen(ctx, &name_length, name_value);
@@ -173,6 +201,7 @@ static JSValue open_call(JSContext *ctx, int32_t kind, JSValueConst name_value, 
         JS_FreeValue(ctx, promise);
         return JS_EXCEPTION;
     }
+    *opened = id;
     return promise;
 }
 
@@ -180,71 +209,13 @@ static JSValue open_call(JSContext *ctx, int32_t kind, JSValueConst name_value, 
 static JSValue native_call(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
 {
     (void)self; (void)argc;
-    int32_t kind;
+    int32_t kind, opened;
     if (JS_ToInt32(ctx, &kind, argv[0]))
         return JS_EXCEPTION;
-    return open_call(ctx, kind, argv[1], argv[2]);
+    return open_call(ctx, kind, argv[1], argv[2], JS_UNDEFINED, &opened);
 }
 
-/* A member of `tools`: turns its first argument into JSON and opens a call. An argument that is not JSON rejects. */
-static JSValue tool_function(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv, int magic, JSValueConst *name)
-{
-    (void)self; (void)magic;
-    JSValue json = argc < 1 ? JS_UNDEFINED : JS_JSONStringify(ctx, argv[0], JS_UNDEFINED, JS_UNDEFINED);
-    if (JS_IsException(json)) {
-        if (JS_IsUncatchableError(ctx->rt->current_exception))
-            return JS_EXCEPTION;
-        JSValue error = JS_GetException(ctx);
-        JSValue settle[2];
-        JSValue promise = JS_NewPromiseCapability(ctx, settle);
-        if (!JS_IsException(promise)) {
-            JS_FreeValue(ctx, JS_Call(ctx, settle[1], JS_UNDEFINED, 1, (JSValueConst *)&error));
-            JS_FreeValue(ctx, settle[0]);
-            JS_FreeValue(ctx, settle[1]);
-        }
-        JS_FreeValue(ctx, error);
-        return promise;
-    }
-    JSValue promise = open_call(ctx, CALL_TOOL, name[0], json);
-    JS_FreeValue(ctx, json);
-    return promise;
-}
-
-/* tool(name) -> the function that calls that tool */
-static JSValue native_tool(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
-{
-    (void)self; (void)argc;
-    const char *name = JS_ToCString(ctx, argv[0]);
-    if (!name)
-        return JS_EXCEPTION;
-    JSValue function = JS_NewCFunctionData2(ctx, tool_function, name, 0, 0, 1, argv);
-    JS_FreeCString(ctx, name);
-    return function;
-}
-
-/* Tables whose missing members are answered by the prelude. Members that exist are found as fast as in any object. */
-static JSClassID guard_class;
-static JSValue hook_missing;
-
-static JSValue guard_missing(JSContext *ctx, JSValueConst table, JSAtom atom, JSValueConst receiver)
-{
-    (void)receiver;
-    JSValue key = JS_AtomToValue(ctx, atom);
-    JSValue result = JS_UNDEFINED;
-    if (JS_IsString(key)) {
-        JSValueConst arguments[] = { table, key };
-        result = JS_Call(ctx, hook_missing, JS_UNDEFINED, 2, arguments);
-    }
-    JS_FreeValue(ctx, key);
-    return result;
-}
-
-/* guard() -> an empty table without prototype */
-static JSValue native_guard(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
-{
-    (void)self; (void)argc; (void)argv;
-    return JS_NewObjectProtoClass(ctx, JS_NULL, guard_class);
-}
+#include "tools.c"
 
 /* timer(CALL_TIMER_SET | CALL_TIMER_CLEAR, id, delayMs) */
 static JSValue native_timer(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
@@ -256,6 +227,180 @@ static JSValue native_timer(JSContext *ctx, JSValueConst self, int argc, JSValue
         return JS_EXCEPTION;
     host_call(kind, id, (const char *)(uintptr_t)delay, 0, NULL, 0);
     return JS_UNDEFINED;
+}
+
+/* Where an async function of the script stood that was freed before it had ended: nothing could ever wake it. */
+static char lost_place[32];
+
+/* "line:column" of a place in a function of the script. */
+static void place_of(JSContext *ctx, JSFunctionBytecode *code, uint32_t pc, char *text, size_t size)
+{
+    int column, line = find_line_num(ctx, code, pc, &column);
+    snprintf(text, size, "%d:%d", line, column);
+}
+
+/* site() -> "line:column" of the script's innermost frame, or undefined */
+static JSValue native_site(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
+{
+    (void)self; (void)argc; (void)argv;
+    JSStackFrame *frame = script_frame(ctx);
+    if (!frame)
+        return JS_UNDEFINED;
+    char text[32];
+    JSFunctionBytecode *code = script_code(frame);
+    place_of(ctx, code, frame->cur_pc - code->byte_code_buf - 1, text, sizeof text);
+    return JS_NewString(ctx, text);
+}
+
+/* pastEnd(): the script's last statement was reached; it goes on until what it started has ended. */
+static JSValue native_past_end(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
+{
+    (void)ctx; (void)self; (void)argc; (void)argv;
+    is_past_end = true;
+    return JS_UNDEFINED;
+}
+
+/* active() -> how many async functions have not ended */
+static JSValue native_active(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
+{
+    (void)ctx; (void)self; (void)argc; (void)argv;
+    return js_int32(async_functions_active);
+}
+
+/* collect(): frees what nothing can reach, async functions that wait for ever among it. */
+static JSValue native_collect(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
+{
+    (void)ctx; (void)self; (void)argc; (void)argv;
+    JS_RunGC(runtime);
+    return JS_UNDEFINED;
+}
+
+static void async_function_lost(const JSStackFrame *frame)
+{
+    JSFunctionBytecode *code = frame->cur_pc ? script_code(frame) : NULL;
+    if (code && !lost_place[0])
+        place_of(context, code, frame->cur_pc - code->byte_code_buf - 1, lost_place, sizeof lost_place);
+}
+
+/* lost() -> "line:column" of an async function that can never end, or undefined */
+static JSValue native_lost(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
+{
+    (void)self; (void)argc; (void)argv;
+    return lost_place[0] ? JS_NewString(ctx, lost_place) : JS_UNDEFINED;
+}
+
+/* unfinished() -> "line:column" of the places where async functions of the script wait */
+static JSValue native_unfinished(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
+{
+    (void)self; (void)argc; (void)argv;
+    JSValue places = JS_NewArray(ctx);
+    uint32_t count = 0;
+    struct list_head *link;
+    list_for_each(link, &ctx->rt->gc_obj_list) {
+        JSGCObjectHeader *header = list_entry(link, JSGCObjectHeader, link);
+        if (JS_GC_TYPE(header) != JS_GC_OBJ_TYPE_ASYNC_FUNCTION || JS_IsException(places) || count == 8)
+            continue;
+        JSAsyncFunctionData *data = (JSAsyncFunctionData *)header;
+        JSFunctionBytecode *code = data->is_active ? script_code(&data->func_state.frame) : NULL;
+        if (!code)
+            continue;
+        char text[32];
+        place_of(ctx, code, data->func_state.frame.cur_pc - code->byte_code_buf - 1, text, sizeof text);
+        JSValue place = JS_NewString(ctx, text);
+        if (!JS_IsException(place))
+            JS_DefinePropertyValueUint32(ctx, places, count++, place, JS_PROP_C_W_E);
+    }
+    return places;
+}
+
+/* parse(json) -> the value, integers exact */
+static JSValue parse_exact(JSContext *ctx, const char *bytes, size_t length)
+{
+    json_exact_integers = true;
+    JSValue value = JS_ParseJSON(ctx, bytes, length, "<value>");
+    json_exact_integers = false;
+    return value;
+}
+
+static JSValue native_parse(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
+{
+    (void)self; (void)argc;
+    size_t length;
+    const char *bytes = JS_ToCStringLen(ctx, &length, argv[0]);
+    if (!bytes)
+        return JS_EXCEPTION;
+    JSValue value = parse_exact(ctx, bytes, length);
+    JS_FreeCString(ctx, bytes);
+    return value;
+}
+
+/* timeLeft() -> milliseconds until the deadline; Infinity without one */
+static JSValue native_time_left(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
+{
+    (void)ctx; (void)self; (void)argc; (void)argv;
+    int32_t left = host_call(CALL_TIME_LEFT, 0, NULL, 0, NULL, 0);
+    return left < 0 ? js_float64(INFINITY) : js_int32(left);
+}
+
+/* cancel(id): asks the host to stop an open call. */
+static JSValue native_cancel(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
+{
+    (void)self; (void)argc;
+    int32_t id;
+    if (JS_ToInt32(ctx, &id, argv[0]))
+        return JS_EXCEPTION;
+    if (id >= 0 && id < slot_count && slots[id].used)
+        host_call(CALL_CANCEL, id, NULL, 0, NULL, 0);
+    return JS_UNDEFINED;
+}
+
+/* random(arrayBuffer): fills it with random bytes of the host. */
+static JSValue native_random(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
+{
+    (void)self; (void)argc;
+    size_t length;
+    uint8_t *bytes = JS_GetArrayBuffer(ctx, &length, argv[0]);
+    if (!bytes)
+        return JS_EXCEPTION;
+    host_call(CALL_RANDOM, 0, NULL, 0, (const char *)bytes, length);
+    return JS_UNDEFINED;
+}
+
+/* digest(algorithm, arrayBuffer) -> an ArrayBuffer */
+static JSValue native_digest(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
+{
+    (void)self; (void)argc;
+    int32_t algorithm;
+    size_t length;
+    uint8_t digest[64];
+    if (JS_ToInt32(ctx, &algorithm, argv[0]))
+        return JS_EXCEPTION;
+    uint8_t *bytes = JS_GetArrayBuffer(ctx, &length, argv[1]);
+    if (!bytes)
+        return JS_EXCEPTION;
+    int32_t written = host_call(CALL_DIGEST, algorithm, (const char *)bytes, length, (const char *)digest, sizeof digest);
+    return JS_NewArrayBufferCopy(ctx, digest, written > 0 ? (size_t)written : 0);
+}
+
+/* url(request) -> the answer, or undefined where there is none */
+static JSValue native_url(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
+{
+    (void)self; (void)argc;
+    size_t length;
+    const char *request = JS_ToCStringLen(ctx, &length, argv[0]);
+    if (!request)
+        return JS_EXCEPTION;
+    /* Every character may become nine, three percent escapes for three bytes of UTF-8. */
+    size_t room = length * 9 + 64;
+    char *answer = js_malloc(ctx, room);
+    JSValue result = JS_EXCEPTION;
+    if (answer) {
+        int32_t written = host_call(CALL_URL, 0, request, length, answer, room);
+        result = written < 0 ? JS_UNDEFINED : JS_NewStringLen(ctx, answer, (size_t)written);
+        js_free(ctx, answer);
+    }
+    JS_FreeCString(ctx, request);
+    return result;
 }
 
 /* output(kind, string) */
@@ -339,13 +484,36 @@ static char *normalize_module(JSContext *ctx, const char *base, const char *name
     return js_strdup(ctx, name);
 }
 
+#include "explain.c"
+
+/* Promises that were rejected while nobody listened, with their reasons; a Map that the prelude reads. */
+static JSValue rejections;
+
+/* A promise was rejected with nobody listening, or somebody came to listen. Calls no script code, since the stack may be full. */
+static void on_rejection(JSContext *ctx, JSValueConst promise, JSValueConst reason, bool is_handled, void *opaque)
+{
+    (void)opaque;
+    JSValueConst arguments[] = { promise, reason };
+    JSValue exception = JS_GetException(ctx);
+    JSValue result = is_handled ? js_map_delete(ctx, rejections, 1, arguments, 0) : js_map_set(ctx, rejections, 2, arguments, 0);
+    if (JS_IsException(result)) {
+        /* Without memory to note it down the rejection would pass in silence. */
+        JS_FreeValue(ctx, JS_GetException(ctx));
+        job_lost = true;
+    }
+    JS_FreeValue(ctx, result);
+    JS_Throw(ctx, exception);
+}
+
 static void define_native(JSValueConst object, const char *name, JSCFunction *function, int length)
 {
     JS_SetPropertyStr(context, object, name, JS_NewCFunction(context, function, name, length));
 }
 
-extern const char prelude_source[];
-extern const unsigned prelude_length;
+/* The files of the prelude, in the order in which they run. */
+extern const char *const prelude_sources[];
+extern const unsigned prelude_lengths[];
+extern const unsigned prelude_count;
 
 /* Says what went wrong while the image was made, and ends the build. */
 static _Noreturn void build_failed(void)
@@ -365,30 +533,60 @@ EXPORT(vm_build) void vm_build(void)
     static const JSClassDef guard_definition = { "Object", .exotic = &guard_methods };
     JS_NewClassID(runtime, &guard_class);
     JS_NewClass(runtime, guard_class, &guard_definition);
+    json_prototype = json_element_prototype = json_first_integer = JS_UNDEFINED;
     context = JS_NewContext(runtime);
-    JSValue prelude = JS_Eval(context, prelude_source, prelude_length, "pirn:prelude", JS_EVAL_TYPE_GLOBAL);
-    if (JS_IsException(prelude))
-        build_failed();
+    script_file = JS_ATOM_NULL;
+    /* Promises are guarded too: a member that no promise has is read because somebody forgot to await. */
+    JSValue promise_guard = JS_NewObjectProtoClass(context, context->class_proto[JS_CLASS_OBJECT], guard_class);
+    JS_SetPrototype(context, context->class_proto[JS_CLASS_PROMISE], promise_guard);
     JSValue native = JS_NewObject(context);
     define_native(native, "call", native_call, 3);
-    define_native(native, "tool", native_tool, 1);
-    define_native(native, "guard", native_guard, 0);
+    define_native(native, "tool", native_tool, 3);
+    define_native(native, "guard", native_guard, 1);
+    define_native(native, "plain", native_plain, 1);
+    define_native(native, "parse", native_parse, 1);
     define_native(native, "timer", native_timer, 3);
+    define_native(native, "active", native_active, 0);
+    define_native(native, "lost", native_lost, 0);
+    define_native(native, "collect", native_collect, 0);
+    define_native(native, "site", native_site, 0);
+    define_native(native, "pastEnd", native_past_end, 0);
+    define_native(native, "unfinished", native_unfinished, 0);
+    define_native(native, "timeLeft", native_time_left, 0);
+    define_native(native, "cancel", native_cancel, 1);
+    define_native(native, "random", native_random, 1);
+    define_native(native, "digest", native_digest, 2);
+    define_native(native, "url", native_url, 1);
+    JS_SetPropertyStr(context, native, "promiseGuard", promise_guard);
+    rejections = js_map_constructor(context, JS_UNDEFINED, 0, NULL, 0);
+    JS_SetPropertyStr(context, native, "rejections", js_dup(rejections));
     define_native(native, "output", native_output, 2);
     define_native(native, "finish", native_finish, 0);
     define_native(native, "stop", native_stop, 0);
     define_native(native, "freeze", native_freeze, 1);
     define_native(native, "reserve", native_reserve, 0);
     define_native(native, "giveUp", native_give_up, 0);
-    JSValue hooks = JS_Call(context, prelude, JS_UNDEFINED, 1, (JSValueConst *)&native);
+    /* Each file is a function of the natives and of what the files before it leave in `hooks`. */
+    JSValue hooks = JS_NewObject(context);
+    for (unsigned i = 0; i < prelude_count; i++) {
+        JSValue file = JS_Eval(context, prelude_sources[i], prelude_lengths[i], "pirn:prelude", JS_EVAL_TYPE_GLOBAL);
+        JSValueConst arguments[] = { native, hooks };
+        JSValue result = JS_IsException(file) ? JS_EXCEPTION : JS_Call(context, file, JS_UNDEFINED, 2, arguments);
+        JS_FreeValue(context, file);
+        if (JS_IsException(result))
+            build_failed();
+        JS_FreeValue(context, result);
+    }
     JS_FreeValue(context, native);
-    JS_FreeValue(context, prelude);
-    if (JS_IsException(hooks))
-        build_failed();
     hook_start = JS_GetPropertyStr(context, hooks, "start");
     hook_error = JS_GetPropertyStr(context, hooks, "makeError");
     hook_timer = JS_GetPropertyStr(context, hooks, "fireTimer");
     hook_missing = JS_GetPropertyStr(context, hooks, "missing");
+    hook_written = JS_GetPropertyStr(context, hooks, "writtenArgument");
+    hook_signal = JS_GetPropertyStr(context, hooks, "heedSignal");
+    hook_drained = JS_GetPropertyStr(context, hooks, "drained");
+    hook_integers = JS_GetPropertyStr(context, hooks, "exactIntegers");
+    JS_SetHostPromiseRejectionTracker(runtime, on_rejection, NULL);
     JS_FreeValue(context, hooks);
     JS_RunGC(runtime);
 }
@@ -535,10 +733,10 @@ static JSValue call_site(const Slot *slot)
     if (JS_IsUndefined(slot->caller))
         return JS_UNDEFINED;
     JSFunctionBytecode *code = JS_VALUE_GET_OBJ(slot->caller)->u.func.function_bytecode;
-    int column, line = find_line_num(context, code, slot->caller_pc, &column);
     const char *file = JS_AtomToCString(context, script_file);
-    char text[512];
-    snprintf(text, sizeof text, "%s:%d:%d", file ? file : "script", line, column);
+    char place[32], text[512];
+    place_of(context, code, slot->caller_pc, place, sizeof place);
+    snprintf(text, sizeof text, "%s:%s", file ? file : "script", place);
     JS_FreeCString(context, file);
     JSValue site = JS_NewString(context, text);
     if (JS_IsException(site)) {
@@ -547,6 +745,37 @@ static JSValue call_site(const Slot *slot)
         return JS_UNDEFINED;
     }
     return site;
+}
+
+/* A call's result as a value; a note tells where integers became BigInts. */
+static JSValue parse_result(const Slot *slot, const char *bytes, uint32_t length)
+{
+    JSValue shape[2] = { JS_UNDEFINED, JS_UNDEFINED };
+    if (JS_IsObject(slot->shape))
+        for (uint32_t i = 0; i < 2; i++)
+            shape[i] = JS_GetPropertyUint32(context, slot->shape, i);
+    json_prototype = shape[0];
+    json_element_prototype = shape[1];
+    json_depth = 0;
+    JSValue value = parse_exact(context, bytes, length);
+    json_depth = -1;
+    json_prototype = json_element_prototype = JS_UNDEFINED;
+    JS_FreeValue(context, shape[0]);
+    JS_FreeValue(context, shape[1]);
+    if (!JS_IsUndefined(json_first_integer)) {
+        JSValue first = json_first_integer;
+        json_first_integer = JS_UNDEFINED;
+        if (!JS_IsException(value)) {
+            JSValue told = JS_Call(context, hook_integers, JS_UNDEFINED, 1, (JSValueConst *)&first);
+            if (JS_IsException(told)) {
+                JS_FreeValue(context, value);
+                value = told;
+            }
+            JS_FreeValue(context, told);
+        }
+        JS_FreeValue(context, first);
+    }
+    return value;
 }
 
 /* Applies one entry. Returns 0, or -1 with an exception pending. */
@@ -590,9 +819,11 @@ static int apply_entry(uint32_t kind, uint32_t id, const char *bytes, uint32_t l
         if (id >= (uint32_t)slot_count || !slots[id].used)
             return 0;
         JSValue value = JS_UNDEFINED;
-        if (kind != ENTRY_RESOLVE_UNDEFINED)
-            value = JS_ParseJSON(context, bytes, length, "<result>");
         bool rejects = kind == ENTRY_REJECT;
+        if (kind == ENTRY_REJECT)
+            value = parse_exact(context, bytes, length);
+        else if (kind != ENTRY_RESOLVE_UNDEFINED)
+            value = parse_result(&slots[id], bytes, length);
         if (rejects && !JS_IsException(value)) {
             JSValue site = call_site(&slots[id]);
             JSValueConst arguments[] = { value, site };
@@ -641,6 +872,18 @@ static int32_t run_jobs(void)
     return finished ? RUN_FINISHED : RUN_WAITING;
 }
 
+/* Asks the prelude whether a script whose last statement was reached is over, now that no call is open. */
+static int32_t end_if_idle(void)
+{
+    if (open_calls > 0)
+        return RUN_WAITING;
+    JSValue result = JS_Call(context, hook_drained, JS_UNDEFINED, 0, NULL);
+    if (JS_IsException(result))
+        return report_exception();
+    JS_FreeValue(context, result);
+    return run_jobs();
+}
+
 /* Applies a batch of entries in order, running all jobs after each, so that batching cannot be observed.
  * Entry: kind, id, length (u32 each, little-endian), then the bytes, a NUL, and padding to four bytes. */
 EXPORT(vm_run) int32_t vm_run(uint32_t length)
@@ -656,6 +899,8 @@ EXPORT(vm_run) int32_t vm_run(uint32_t length)
         if (apply_entry(kind, id, bytes, size))
             return report_exception();
         outcome = run_jobs();
+        if (outcome == RUN_WAITING && is_past_end)
+            outcome = end_if_idle();
         at = bytes + ((size + 1 + 3) & ~3u);
     }
     trim_buffer();

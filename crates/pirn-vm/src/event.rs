@@ -45,6 +45,12 @@ pub enum Event {
     Notify(JsString),
     /// It handed over the output so far.
     Yield,
+    /// It no longer wants what an open call gives; the call is settled all the same.
+    Cancel(CallId),
+    /// Something that whoever reads the result should know.
+    Note(String),
+    /// Its last statement was reached; it goes on until what it started has ended.
+    LastStatement,
 }
 
 /// One item of output.
@@ -107,6 +113,10 @@ pub struct Failure {
     pub message: JsString,
     /// `Name: message`, then the frames, which point into the script.
     pub stack: Option<String>,
+    /// How many promises were rejected that nobody handled, where that is the failure.
+    pub unhandled: u32,
+    /// What the script had returned all the same.
+    pub value: Option<JsonText>,
 }
 
 /// The events of one VM, readable while it runs. Clones share their content.
@@ -137,7 +147,13 @@ impl EventQueue {
                 arguments: Some(arguments),
                 ..
             } => arguments.as_str().len(),
-            Event::Call { .. } | Event::Output(_) | Event::Notify(_) | Event::Yield => 0,
+            Event::Call { .. }
+            | Event::Output(_)
+            | Event::Notify(_)
+            | Event::Yield
+            | Event::Cancel(_)
+            | Event::Note(_)
+            | Event::LastStatement => 0,
         };
         let mut events = self.lock();
         let bytes = events

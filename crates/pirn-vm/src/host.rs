@@ -3,6 +3,8 @@
 //! Everything the guest hands over is treated as hostile: ranges are checked, text is not trusted to be UTF-8, and what it
 //! may make the host keep is bounded.
 
+mod services;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -14,6 +16,7 @@ use wasmtime::{Caller, Linker, Memory};
 use crate::event::{
     CallId, CallTarget, End, Event, EventQueue, Failure, Output, StopReason, StoreWrite,
 };
+use crate::program::Explainer;
 use crate::room::MemoryLimiter;
 use crate::text::{JsString, JsonText};
 
@@ -22,6 +25,9 @@ const TIMERS_MAX: usize = 100_000;
 /// The most the guest may hand over at once (shim.c refuses more with an error). The largest single output allowed is 16 Mi
 /// characters of at most three bytes; an argument is limited by its owner.
 const MESSAGE_BYTES_MAX: u32 = 64 << 20;
+
+/// Notes of one script. The prelude stops before.
+const NOTES_MAX: u32 = 64;
 
 /// What the guest's imports work on.
 pub(crate) struct Host {
@@ -41,6 +47,8 @@ pub(crate) struct Host {
     pub(crate) store_writes: Vec<StoreWrite>,
     pub(crate) clock: Clock,
     pub(crate) watch: Watch,
+    pub(crate) explainer: Option<Explainer>,
+    notes: u32,
     call_bytes_max: usize,
     output_characters: usize,
     output_items: usize,
@@ -64,6 +72,8 @@ impl Host {
             store_writes: Vec::new(),
             clock: Clock::default(),
             watch: Watch::new(limits.cpu),
+            explainer: None,
+            notes: 0,
             call_bytes_max: (limits.memory_bytes as usize).max(MESSAGE_BYTES_MAX as usize),
             output_characters: 0,
             output_items: 0,
@@ -174,6 +184,13 @@ impl DeadlineHandle {
             u64::try_from(since.as_nanos()).unwrap_or(NO_DEADLINE)
         });
         self.at_ns.store(at_ns, Ordering::Relaxed);
+    }
+
+    /// The time until then; `None` without a deadline.
+    fn left(&self) -> Option<Duration> {
+        let at_ns = self.at_ns.load(Ordering::Relaxed);
+        (at_ns != NO_DEADLINE)
+            .then(|| Duration::from_nanos(at_ns).saturating_sub(self.created_at.elapsed()))
     }
 
     fn has_passed(&self) -> bool {
@@ -327,16 +344,26 @@ const STORE: i32 = 8;
 const EXIT: i32 = 9;
 const STOP: i32 = 10;
 const UNCAUGHT: i32 = 11;
+const NOTE: i32 = 12;
+const LAST_STATEMENT: i32 = 13;
 
 /// Kinds of `host_call`, as the prelude numbers them.
 const CALL_TOOL: i32 = 0;
 const CALL_GLOBAL: i32 = 1;
 const TIMER_SET: i32 = 2;
 const TIMER_CLEAR: i32 = 3;
+const EXPLAIN: i32 = 4;
+const RANDOM: i32 = 5;
+const DIGEST: i32 = 6;
+const TIME_LEFT: i32 = 7;
+const URL: i32 = 8;
+const CANCEL: i32 = 9;
 
 /// Results of `host_call`, as the shim reads them.
 const CALL_REFUSED: i32 = 0;
 const CALL_TAKEN: i32 = 1;
+/// What asking the host for something gives where there is nothing.
+const NOTHING: i32 = -1;
 
 pub(crate) fn link(linker: &mut Linker<Host>) -> wasmtime::Result<()> {
     linker.func_wrap("pirn", "host_call", host_call)?;
@@ -361,6 +388,18 @@ pub(crate) fn link(linker: &mut Linker<Host>) -> wasmtime::Result<()> {
         RandomState::new().hash_one(0).cast_signed()
     })?;
     Ok(())
+}
+
+/// Writes an answer where the guest wants it; gives its length, or [`NOTHING`] where there is no room for it.
+fn put(caller: &mut Caller<'_, Host>, at: u32, room: u32, answer: &[u8]) -> Result<i32, Stop> {
+    if answer.len() > room as usize || room > MESSAGE_BYTES_MAX {
+        return Ok(NOTHING);
+    }
+    let memory = caller.data().memory.ok_or(Stop::Crash("no memory"))?;
+    memory
+        .write(&mut *caller, at as usize, answer)
+        .map_err(|_| Stop::Crash("the guest named memory it does not have"))?;
+    Ok(i32::try_from(answer.len()).unwrap_or(NOTHING))
 }
 
 /// The bytes of a range the guest named.
@@ -424,6 +463,37 @@ fn host_call(
             host.set_timer(id, Instant::now() + Duration::from_millis(u64::from(first)));
         }
         TIMER_CLEAR => caller.data_mut().clear_timer(id),
+        CANCEL => {
+            let id = CallId(u32::try_from(id).map_err(|_| Stop::Crash("a call without a number"))?);
+            let host = caller.data();
+            if host.open_calls.contains_key(&id) {
+                host.events.push(Event::Cancel(id));
+            }
+        }
+        TIME_LEFT => {
+            let left = caller.data().watch.deadline.left();
+            return Ok(left.map_or(NOTHING, |left| {
+                i32::try_from(left.as_millis()).unwrap_or(i32::MAX)
+            }));
+        }
+        EXPLAIN | DIGEST | URL => {
+            let request = bytes(&caller, first, first_length)?;
+            let answer = match kind {
+                EXPLAIN => services::explained(caller.data().explainer.as_ref(), request),
+                DIGEST => services::digest(id, request),
+                _ => services::url(request),
+            };
+            return Ok(match answer {
+                Some(answer) => put(&mut caller, second, second_length, &answer)?,
+                None => NOTHING,
+            });
+        }
+        RANDOM => {
+            let mut random = vec![0; second_length as usize];
+            getrandom::fill(&mut random)
+                .map_err(|_| Stop::Crash("the system gives no randomness"))?;
+            return Ok(put(&mut caller, second, second_length, &random)?);
+        }
         _ => return Err(Stop::Crash("a call of an unknown kind").into()),
     }
     Ok(CALL_TAKEN)
@@ -471,6 +541,16 @@ fn host_output(
             host.events.push(Event::Output(output));
         }
         YIELD => caller.data().events.push_yield(),
+        NOTE => {
+            let note = JsString::from_guest(message).into_string_lossy();
+            let host = caller.data_mut();
+            host.notes += 1;
+            if host.notes > NOTES_MAX {
+                return Err(Stop::Crash("the guest passed its limit of notes").into());
+            }
+            host.events.push(Event::Note(note));
+        }
+        LAST_STATEMENT => caller.data().events.push(Event::LastStatement),
         VALUE => {
             let value = JsonText::new(String::from_utf8_lossy(message).into_owned());
             caller.data_mut().value = Some(value);
@@ -507,6 +587,10 @@ fn failure_from(message: &[u8]) -> Failure {
         message: Option<&'a serde_json::value::RawValue>,
         #[serde(borrow)]
         stack: Option<&'a serde_json::value::RawValue>,
+        #[serde(default)]
+        unhandled: u32,
+        #[serde(borrow)]
+        value: Option<&'a serde_json::value::RawValue>,
     }
     let text = String::from_utf8_lossy(message);
     let report: Report<'_> = serde_json::from_str(&text).unwrap_or_default();
@@ -518,6 +602,8 @@ fn failure_from(message: &[u8]) -> Failure {
             .and_then(read)
             .unwrap_or_else(|| "The script failed with an error that cannot be read".into()),
         stack: report.stack.and_then(read).map(JsString::into_string_lossy),
+        unhandled: report.unhandled,
+        value: report.value.map(|value| JsonText::new(value.get())),
     }
 }
 

@@ -20,6 +20,7 @@
 //!         name: "add".into(),
 //!         identifier: Some("add".into()),
 //!         description: "Adds".into(),
+//!         shape: None,
 //!     }],
 //!     ..Program::default()
 //! })?;
@@ -67,7 +68,10 @@ pub use event::{
 };
 pub use host::DeadlineHandle;
 pub use limits::Limits;
-pub use program::{GlobalArguments, GlobalBinding, Program, ToolBinding};
+pub use program::{
+    EngineError, Explainer, GlobalArguments, GlobalBinding, MissingTools, Program, ToolBinding,
+    ToolShape,
+};
 pub use room::Room;
 pub use text::{JsString, JsonText};
 pub use vm::{InterruptHandle, Settlement, Step, Vm};

@@ -1,5 +1,8 @@
 //! What a VM is given to run.
 
+use std::fmt;
+use std::sync::Arc;
+
 use serde::Serialize;
 
 use crate::limits::Limits;
@@ -8,7 +11,8 @@ use crate::text::JsonText;
 /// A script and its surroundings.
 #[derive(Debug, Clone, Default)]
 pub struct Program {
-    /// JavaScript; the body of an async function with the parameters `tools` and `console`.
+    /// JavaScript; the body of an async function with the parameters `tools` and `console` (and one that only the wrapper
+    /// uses).
     pub source: String,
     /// The name that stack frames carry.
     pub file_name: String,
@@ -18,6 +22,46 @@ pub struct Program {
     pub globals: Vec<GlobalBinding>,
     /// What `load()` finds at the start: key and JSON text.
     pub store: Vec<(String, JsonText)>,
+    /// Tools that would be there if their server were up.
+    pub missing: Vec<MissingTools>,
+    /// Says in the script's words what an error of the engine is about.
+    pub explainer: Option<Explainer>,
+}
+
+/// Tools that cannot be called, and why.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct MissingTools {
+    /// How their identifiers begin.
+    pub prefix: String,
+    /// A sentence about their server.
+    pub why: String,
+}
+
+/// An error of the engine, about to be thrown by the script.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EngineError<'a> {
+    /// The line in the script, from 1.
+    pub line: u32,
+    /// The column in UTF-16 units, from 1.
+    pub column: u32,
+    /// Whether a built-in function that the script called throws it.
+    pub is_from_builtin: bool,
+    /// What the engine says.
+    pub message: &'a str,
+    /// What it is about, such as `a string`: what was called or gone over. Empty where the engine does not say.
+    pub value: &'a str,
+    /// On what it was called; `undefined` where on nothing.
+    pub receiver: &'a str,
+}
+
+/// Makes the message of an [`EngineError`]; `None` leaves the engine's own.
+#[derive(Clone)]
+pub struct Explainer(pub Arc<dyn Fn(EngineError<'_>) -> Option<String> + Send + Sync>);
+
+impl fmt::Debug for Explainer {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Explainer")
+    }
 }
 
 /// A member of `tools`.
@@ -29,6 +73,19 @@ pub struct ToolBinding {
     pub identifier: Option<String>,
     /// What `ALL_TOOLS` says about it.
     pub description: String,
+    /// What is known of its schemas; `None` for a plain function, which takes no `BigInt`.
+    pub shape: Option<ToolShape>,
+}
+
+/// What a script may rely on about a tool.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct ToolShape {
+    /// The members that its result may have; reading others is an error.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub result: Option<Vec<String>>,
+    /// For a result that is a list, the members that its elements may have; none for a list of texts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub element: Option<Vec<String>>,
 }
 
 /// A host function outside `tools`.
@@ -53,9 +110,18 @@ pub enum GlobalArguments {
 #[derive(Serialize)]
 struct Settings<'a> {
     limits: SettingsLimits,
-    tools: Vec<(&'a str, Option<&'a str>, &'a str)>,
+    tools: Vec<SettingsTool<'a>>,
+    down: &'a [MissingTools],
     globals: Vec<(&'a str, bool)>,
     store: Vec<(&'a str, &'a str)>,
+}
+
+/// Name, identifier, description; then the shape, unless the tool is a plain function.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum SettingsTool<'a> {
+    Plain(&'a str, Option<&'a str>, &'a str),
+    Shaped(&'a str, Option<&'a str>, &'a str, &'a ToolShape),
 }
 
 #[derive(Serialize)]
@@ -81,13 +147,16 @@ impl Program {
                 .tools
                 .iter()
                 .map(|tool| {
-                    (
-                        tool.name.as_str(),
-                        tool.identifier.as_deref(),
-                        tool.description.as_str(),
-                    )
+                    let name = tool.name.as_str();
+                    let identifier = tool.identifier.as_deref();
+                    let description = tool.description.as_str();
+                    match &tool.shape {
+                        None => SettingsTool::Plain(name, identifier, description),
+                        Some(shape) => SettingsTool::Shaped(name, identifier, description, shape),
+                    }
                 })
                 .collect(),
+            down: &self.missing,
             globals: self
                 .globals
                 .iter()
@@ -114,9 +183,10 @@ impl Program {
             entry.push(0);
         }
         // The wrapper has a line of its own, so that the script's first line is line 1 and its columns are true.
-        entry.extend_from_slice(b"(async (tools, console) => {\n");
+        entry.extend_from_slice(b"(async (tools, console, $lastStatement) => {\n");
         entry.extend_from_slice(self.source.as_bytes());
-        entry.extend_from_slice(b"\n})");
+        // Tells a script that reaches its last statement from one that returns.
+        entry.extend_from_slice(b"\nreturn $lastStatement})");
         entry
     }
 }

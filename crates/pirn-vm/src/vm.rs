@@ -15,7 +15,7 @@ use crate::error::{Error, ErrorKind};
 use crate::event::{CallId, CallTarget, End, EventQueue, Failure, StopReason, StoreWrite};
 use crate::host::{DeadlineHandle, Host, Stop};
 use crate::limits::Limits;
-use crate::program::Program;
+use crate::program::{Explainer, Program};
 use crate::room::Room;
 use crate::text::JsonText;
 
@@ -101,6 +101,8 @@ pub enum Settlement {
         call_id: Option<String>,
         /// The error's property `kind`.
         kind: Option<String>,
+        /// The error's property `data`, JSON.
+        data: Option<JsonText>,
     },
 }
 
@@ -207,6 +209,10 @@ impl Vm {
             return Err(Error::new(ErrorKind::State, "a VM runs one script"));
         }
         self.state = State::Started;
+        self.store
+            .data_mut()
+            .explainer
+            .clone_from(&program.explainer);
         // The wrapper's own line is line 0.
         self.queue.push_back(Entry {
             kind: ENTRY_START,
@@ -245,6 +251,11 @@ impl Vm {
             .open_calls
             .iter()
             .map(|(id, (target, name))| (*id, *target, name.as_str()))
+    }
+
+    /// Gives a restored script what its [`Program`] had.
+    pub fn set_explainer(&mut self, explainer: Option<Explainer>) {
+        self.store.data_mut().explainer = explainer;
     }
 
     /// The store writes of a script that ended well.
@@ -286,10 +297,18 @@ impl Vm {
                 tool,
                 call_id,
                 kind,
+                data,
             } => {
                 let payload =
                     json!({"message": message, "tool": tool, "callId": call_id, "kind": kind});
-                (ENTRY_REJECT, payload.to_string().into_bytes())
+                let mut payload = payload.to_string();
+                if let Some(data) = data {
+                    payload.pop();
+                    payload.push_str(",\"data\":");
+                    payload.push_str(data.as_str());
+                    payload.push('}');
+                }
+                (ENTRY_REJECT, payload.into_bytes())
             }
         };
         self.queue.push_back(Entry {
@@ -339,6 +358,7 @@ impl Vm {
                 name: Some("Error".into()),
                 message: "The script waits for a promise that nothing can settle: no call and no timer is pending".into(),
                 stack: None,
+                ..Failure::default()
             }));
         }
         Step::Waiting { wake_at }

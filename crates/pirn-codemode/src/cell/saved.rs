@@ -19,6 +19,7 @@ pub(super) struct Saved {
     time_used_ms: Option<u64>,
     output: Vec<SavedOutput>,
     notifications: Vec<String>,
+    notes: Vec<String>,
     pub(super) undelivered: Undelivered,
     calls: Vec<SavedRecord>,
     open_calls: Vec<SavedOpenCall>,
@@ -108,6 +109,8 @@ enum SavedStage {
         tool: Option<String>,
         call_id: Option<String>,
         kind: Option<String>,
+        #[serde(default)]
+        data: Option<String>,
         status: CallStatus,
     },
 }
@@ -125,6 +128,7 @@ pub(super) fn bytes(run: &Run, open_calls: Vec<SavedCall>, undelivered: Undelive
             .iter()
             .map(ToString::to_string)
             .collect(),
+        notes: run.collected.notes.clone(),
         undelivered,
         calls: run
             .calls
@@ -164,6 +168,7 @@ impl From<Saved> for SavedRun {
                 .into_iter()
                 .map(JsString::from)
                 .collect(),
+            notes: saved.notes,
             records: saved
                 .calls
                 .into_iter()
@@ -212,6 +217,7 @@ impl From<runner::SavedStage> for SavedStage {
                         tool,
                         call_id,
                         kind,
+                        data,
                     },
                 status,
             }) => Self::Rejected {
@@ -219,6 +225,7 @@ impl From<runner::SavedStage> for SavedStage {
                 tool,
                 call_id,
                 kind,
+                data: data.map(JsonText::into_string),
                 status,
             },
         }
@@ -241,6 +248,7 @@ impl From<SavedStage> for runner::SavedStage {
                 tool,
                 call_id,
                 kind,
+                data,
                 status,
             } => (
                 Settlement::Rejected {
@@ -248,6 +256,7 @@ impl From<SavedStage> for runner::SavedStage {
                     tool,
                     call_id,
                     kind,
+                    data: data.map(JsonText::new),
                 },
                 status,
             ),

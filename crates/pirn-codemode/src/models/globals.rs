@@ -56,6 +56,7 @@ impl Environment {
         Self {
             tools: self.tools,
             globals,
+            missing: self.missing,
             host: Arc::new(WithModels {
                 inner: self.host,
                 models,

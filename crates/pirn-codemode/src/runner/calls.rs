@@ -64,6 +64,7 @@ struct OpenCall {
     record: Option<usize>,
     arguments: Option<JsonText>,
     stage: watch::Sender<CallStage>,
+    cancel: CancellationToken,
 }
 
 impl OpenCall {
@@ -179,6 +180,7 @@ impl Calls {
             record,
             arguments: call.arguments.clone(),
             stage: call.stage.clone(),
+            cancel: call.cancel.clone(),
         };
         self.open.insert(id, open);
     }
@@ -235,6 +237,7 @@ impl Calls {
                     tool: None,
                     call_id: None,
                     kind: Some(KIND_LIMIT.to_owned()),
+                    data: None,
                 }
             }
             resolved @ Settlement::Resolved(_) => resolved,
@@ -243,6 +246,7 @@ impl Calls {
                 tool,
                 call_id,
                 kind,
+                data,
             } => {
                 let message = if message.len() > limit {
                     excerpt(&message, limit)
@@ -254,6 +258,7 @@ impl Calls {
                     tool,
                     call_id,
                     kind,
+                    data: data.filter(|data| data.as_str().len() <= limit),
                 }
             }
         };
@@ -264,6 +269,7 @@ impl Calls {
                     tool,
                     call_id,
                     kind,
+                    data,
                 },
                 Some(record),
             ) => Settlement::Rejected {
@@ -271,6 +277,7 @@ impl Calls {
                 tool: tool.or_else(|| Some(record.name.clone())),
                 call_id: call_id.or_else(|| self.environment.host.call_id(record.number)),
                 kind: kind.or_else(|| Some(kind_of(status).to_owned())),
+                data,
             },
             (settlement, _) => settlement,
         };
@@ -301,6 +308,20 @@ impl Calls {
             self.close(record, &end, collected);
         }
         self.stop_in_flight(grace, collected, |_, _, _| {}).await;
+    }
+
+    /// Tells one call to stop, because the script no longer wants it.
+    pub(super) fn cancel(&self, id: CallId) {
+        if let Some(call) = self.open.get(&id) {
+            call.cancel.cancel();
+        }
+    }
+
+    /// The tool calls that are open, in the order they were made.
+    pub(super) fn open_records(&self) -> impl Iterator<Item = &CallRecord> {
+        self.records
+            .iter()
+            .filter(|record| record.status == CallStatus::Unfinished)
     }
 
     /// Every open call as it is to be saved; they go on.
@@ -477,6 +498,7 @@ impl Calls {
                 tool: Some(name.to_owned()),
                 call_id: number.and_then(|number| self.environment.host.call_id(number)),
                 kind: Some(kind_of(CallStatus::Unknown).to_owned()),
+                data: None,
             },
             status: CallStatus::Unknown,
         }
@@ -501,6 +523,7 @@ fn over_limit(name: &str, call_id: Option<String>, message: String) -> CallEnd {
             tool,
             call_id,
             kind,
+            data: None,
         },
         status: CallStatus::Error,
     }

@@ -15,6 +15,7 @@ pub(crate) struct SavedRun {
     pub(crate) time_used: Duration,
     pub(crate) output: Vec<Output>,
     pub(crate) notifications: Vec<JsString>,
+    pub(crate) notes: Vec<String>,
     pub(crate) records: Vec<CallRecord>,
     pub(crate) open_calls: Vec<SavedCall>,
 }

@@ -23,6 +23,17 @@ pub(super) fn error_at(source: &str, offset: usize, message: String) -> SyntaxEr
     }
 }
 
+/// The lines around a byte offset, with a mark below it.
+pub(super) fn at(source: &str, offset: usize) -> Option<String> {
+    let before = source.get(..offset)?;
+    let line_start = lines(before).last().unwrap_or_default();
+    Some(render(
+        source,
+        lines(before).count(),
+        line_start.chars().count(),
+    ))
+}
+
 fn render(source: &str, line: usize, chars_before: usize) -> String {
     let first = line.saturating_sub(CONTEXT_LINES).max(1);
     let last = line + CONTEXT_LINES;

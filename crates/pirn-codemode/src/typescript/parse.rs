@@ -71,6 +71,24 @@ pub(super) fn parse<'a>(
         .parse()
 }
 
+/// What `look` sees in the script's tree, the wrapped text and where in it the script begins; `None` when it is no program.
+pub(super) fn look_at<T>(
+    source: &str,
+    look: impl FnOnce(&oxc_ast::ast::Program<'_>, &str, usize) -> T,
+) -> Option<T> {
+    let wrapped = format!("{PREFIX}{source}{SUFFIX}");
+    let languages = [SourceType::ts().with_script(true), SourceType::script()];
+    let language = languages.into_iter().find(|language| {
+        let allocator = Allocator::default();
+        parse(&allocator, &wrapped, *language)
+            .diagnostics
+            .is_empty()
+    })?;
+    let allocator = Allocator::default();
+    let parsed = parse(&allocator, &wrapped, language);
+    Some(look(&parsed.program, &wrapped, PREFIX.len()))
+}
+
 /// The tools that the script names; `None` when it is no program.
 pub(super) fn tool_names(source: &str) -> Option<ToolNames> {
     names::of_text(&format!("{PREFIX}{source}{SUFFIX}"))

@@ -173,7 +173,7 @@ async fn calls_that_waited_for_room_never_start() {
     };
     let result = lab
         .run_with(
-            "tools.gate({name: 'never'}); tools.echo(2); tools.echo(3);",
+            "tools.gate({name: 'never'}); tools.echo(2); tools.echo(3); return;",
             options(limits),
         )
         .await;

@@ -108,7 +108,13 @@ fn receipts(nested: Option<&NestedCalls>) -> Vec<String> {
 /// The returned JSON, from the result's text.
 fn returned(outcome: &CallOutcome) -> Value {
     let text = outcome.result.joined_text();
-    let json = text.split("Output:\n").nth(1).unwrap_or_default().trim();
+    let body = text.split("Output:\n").nth(1).unwrap_or_default();
+    // Notes follow the value.
+    let json = body
+        .split("<console_output>")
+        .next()
+        .unwrap_or_default()
+        .trim();
     serde_json::from_str(json).unwrap_or_else(|_| panic!("no JSON in {text}"))
 }
 

@@ -27,3 +27,5 @@ mod property;
 mod store;
 mod support;
 mod suspend;
+mod the_end;
+mod values;

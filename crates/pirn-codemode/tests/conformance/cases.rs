@@ -129,19 +129,21 @@ pub(crate) fn load_file(path: &Path) -> Vec<Case> {
         .collect()
 }
 
-/// The reasons of accepted deviations, by case.
-pub(crate) fn load_deviations() -> BTreeMap<String, String> {
-    let list = read_json(&test_folder().join("deviations.json"));
+/// The cases of a list beside this file, each with the text under `key`.
+pub(crate) fn load_list(file: &str, key: &str) -> BTreeMap<String, String> {
+    let list = read_json(&test_folder().join(file));
     let text = |entry: &Value, key: &str| {
         let value = entry.get(key).and_then(Value::as_str);
         value
-            .unwrap_or_else(|| panic!("deviations.json: an entry without \"{key}\""))
+            .unwrap_or_else(|| panic!("{file}: an entry without \"{key}\""))
             .to_owned()
     };
-    let entries = list.as_array().expect("deviations.json holds a list");
+    let entries = list
+        .as_array()
+        .unwrap_or_else(|| panic!("{file} holds no list"));
     entries
         .iter()
-        .map(|entry| (text(entry, "case"), text(entry, "reason")))
+        .map(|entry| (text(entry, "case"), text(entry, key)))
         .collect()
 }
 

@@ -1,7 +1,8 @@
 //! Runs recorded cases against this crate: `cargo test -p pirn-codemode --test conformance`.
 //!
 //! `PIRN_CASES` names another folder of cases. An argument limits the run to cases whose `topic/name` contains it. A case that
-//! `tests/deviations.json` lists must differ from its recording, and says there why; every other case must agree.
+//! `tests/deviations.json` lists must differ from its recording, and says there why; one that `tests/superseded.json` lists is
+//! not run, since the rule named there replaced it; every other case must agree.
 
 #![allow(
     clippy::disallowed_methods,
@@ -44,11 +45,15 @@ fn main() -> ExitCode {
         .iter()
         .find(|argument| !argument.starts_with('-') && *argument != TEST_NAME);
     let folder = CaseFolder::find();
-    let deviations = cases::load_deviations();
+    let deviations = cases::load_list("deviations.json", "reason");
+    // Replaced by a rule that tests/codemode shows; whether such a case still agrees says nothing.
+    let superseded = cases::load_list("superseded.json", "rule");
     let mut report = Report::default();
     for path in folder.files() {
         for case in cases::load_file(&path) {
-            if filter.is_none_or(|filter| case.label.contains(filter.as_str())) {
+            if superseded.contains_key(&case.label) {
+                report.superseded += 1;
+            } else if filter.is_none_or(|filter| case.label.contains(filter.as_str())) {
                 report.add(&case, deviations.get(&case.label), &folder);
             }
         }
@@ -59,6 +64,7 @@ fn main() -> ExitCode {
 #[derive(Default)]
 struct Report {
     passed: usize,
+    superseded: usize,
     failed: usize,
 }
 
@@ -118,7 +124,10 @@ impl Report {
     }
 
     fn finish(&self) -> ExitCode {
-        say(&format!("{} passed, {} failed", self.passed, self.failed));
+        say(&format!(
+            "{} passed, {} failed, {} superseded",
+            self.passed, self.failed, self.superseded
+        ));
         if self.failed == 0 {
             ExitCode::SUCCESS
         } else {

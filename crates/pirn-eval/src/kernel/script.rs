@@ -161,6 +161,7 @@ fn end_of(result: Result<Value, CapabilityFailure>) -> CallEnd {
                 tool: None,
                 call_id: None,
                 kind: Some(failure.name),
+                data: None,
             },
             status: CallStatus::Error,
         },

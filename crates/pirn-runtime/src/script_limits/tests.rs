@@ -27,3 +27,11 @@ fn limits_are_those_of_the_settings() {
         "one script always fits"
     );
 }
+
+#[test]
+fn settings_that_nobody_changed_are_the_limits_of_the_library() {
+    assert_eq!(
+        script_limits(&CodemodeSettings::default()),
+        pirn_codemode::ScriptLimits::default()
+    );
+}

@@ -276,7 +276,7 @@ fn a_wrapper_that_is_broken_out_of_gains_nothing() {
         ),
         (
             "}), ((...all) => { return { then(succeed) { succeed(all.length); } };",
-            Some("2"),
+            Some("3"),
         ),
     ] {
         match run(source).end {

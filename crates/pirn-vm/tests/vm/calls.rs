@@ -53,11 +53,8 @@ fn a_failed_call_points_at_the_line_that_made_it() {
 #[test]
 fn errors_have_true_lines_and_columns() {
     for (source, expected) in [
-        ("throw new Error('first')", "script.js:1:11"),
-        (
-            "const a = 1;\n  throw new TypeError('x');",
-            "script.js:2:13",
-        ),
+        ("throw new Error('first')", "script.js:1:7"),
+        ("const a = 1;\n  throw new TypeError('x');", "script.js:2:9"),
         ("function f() {\n  null.x;\n}\nf();", "script.js:2"),
     ] {
         let failure = run(source).failure();

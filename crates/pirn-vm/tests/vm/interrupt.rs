@@ -167,6 +167,7 @@ fn a_soft_stop_names_the_line_that_ran() {
             name,
             message,
             stack,
+            ..
         } = failure.expect("a soft stop in a few tries");
         let stack = stack.expect("a stack");
         assert_eq!(

@@ -85,6 +85,7 @@ impl Run {
                 tool: None,
                 call_id: None,
                 kind: Some("k".into()),
+                data: None,
             }
         } else {
             Settlement::Resolved(Some(JsonText::new(label)))

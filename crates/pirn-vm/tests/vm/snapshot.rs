@@ -473,6 +473,9 @@ fn output_of_a_restored_script_is_its_new_output() {
     let events = vm.events().drain();
     assert_eq!(
         events,
-        [pirn_vm::Event::Output(Output::Text("after".into()))]
+        [
+            pirn_vm::Event::Output(Output::Text("after".into())),
+            pirn_vm::Event::LastStatement
+        ]
     );
 }

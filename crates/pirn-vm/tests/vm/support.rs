@@ -56,6 +56,7 @@ pub(crate) fn program(source: &str, tools: &[&str]) -> Program {
                 name: (*name).to_owned(),
                 identifier: Some((*name).to_owned()),
                 description: format!("The tool {name}"),
+                shape: None,
             })
             .collect(),
         ..Program::default()
@@ -113,6 +114,7 @@ fn answer(name: &str, argument: Option<JsonText>) -> Settlement {
             tool: Some(name.to_owned()),
             call_id: Some("call/1".to_owned()),
             kind: Some("failed".to_owned()),
+            data: None,
         };
     }
     Settlement::Resolved(argument)
@@ -143,6 +145,8 @@ fn take(vm: &Vm, finished: &mut Finished) -> Vec<(CallId, String, Option<JsonTex
             }
             Event::Notify(text) => finished.output.push(format!("notify {text}")),
             Event::Yield => finished.output.push("yield".to_owned()),
+            Event::Note(note) => finished.output.push(format!("note {note}")),
+            Event::Cancel(_) | Event::LastStatement => {}
         }
     }
     open

@@ -99,9 +99,12 @@ impl Answering {
         confinement: Option<&Confinement>,
         screen: Screen,
     ) -> Result<(), Failure> {
-        if let (Form::Stream, Ok(Some(_))) = (self.form, &result.outcome) {
+        if let (Form::Stream, Some(value)) = (self.form, result.value()) {
             let value = ScriptResult {
+                outcome: Ok(Some(value.clone())),
                 output: Vec::new(),
+                calls: Vec::new(),
+                notes: Vec::new(),
                 ..result.clone()
             };
             let (text, _) = shown(&self.lay_out(&value, LayoutKind::Items, u64::MAX));
@@ -110,6 +113,11 @@ impl Answering {
         screen
             .finish()
             .context("standard output cannot be written")?;
+        if let (Form::Stream | Form::Cut { .. }, false) = (self.form, self.is_quiet) {
+            for remark in result.remarks() {
+                standard::note(&remark);
+            }
+        }
         match self.form {
             Form::Stream => Ok(()),
             Form::Cut { tokens_max } => {
@@ -155,9 +163,9 @@ fn without_console(result: &ScriptResult) -> ScriptResult {
     let mut rest = result.clone();
     rest.output
         .retain(|output| !matches!(output, Output::Console(_)));
-    if rest.outcome.is_err() {
-        rest.outcome = Ok(None);
-    }
+    rest.outcome = Ok(result.value().cloned());
+    rest.calls.clear();
+    rest.notes.clear();
     rest
 }
 

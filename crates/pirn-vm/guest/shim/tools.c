@@ -1,0 +1,192 @@
+/* Part of shim.c: what a call takes and gives, and tables that say what they do not have. */
+
+/* A promise that is rejected with the pending exception; an uncatchable one stays pending. */
+static JSValue rejected_promise(JSContext *ctx)
+{
+    if (JS_IsUncatchableError(ctx->rt->current_exception))
+        return JS_EXCEPTION;
+    JSValue error = JS_GetException(ctx);
+    JSValue settle[2];
+    JSValue promise = JS_NewPromiseCapability(ctx, settle);
+    if (!JS_IsException(promise)) {
+        JS_FreeValue(ctx, JS_Call(ctx, settle[1], JS_UNDEFINED, 1, (JSValueConst *)&error));
+        JS_FreeValue(ctx, settle[0]);
+        JS_FreeValue(ctx, settle[1]);
+    }
+    JS_FreeValue(ctx, error);
+    return promise;
+}
+
+static bool is_symbol(JSContext *ctx, JSAtom atom)
+{
+    return JS_AtomGetKind(ctx, atom) != JS_ATOM_KIND_STRING;
+}
+
+static bool has_plain_members(JSContext *ctx, JSObject *object);
+
+/* Whether JSON keeps all of a value, told without running any of the script's code. */
+static bool is_plain(JSContext *ctx, JSValueConst value)
+{
+    switch (JS_VALUE_GET_NORM_TAG(value)) {
+    case JS_TAG_INT:
+    case JS_TAG_BOOL:
+    case JS_TAG_NULL:
+    case JS_TAG_STRING:
+    case JS_TAG_STRING_ROPE:
+        return true;
+    case JS_TAG_FLOAT64:
+        return isfinite(JS_VALUE_GET_FLOAT64(value));
+    case JS_TAG_OBJECT:
+        break;
+    default:
+        return false;
+    }
+    JSObject *object = JS_VALUE_GET_OBJ(value);
+    /* A mark on the way here is a circle. */
+    if (object->is_on_path || js_check_stack_overflow(ctx->rt, 1024))
+        return false;
+    object->is_on_path = 1;
+    bool plain = has_plain_members(ctx, object);
+    object->is_on_path = 0;
+    return plain;
+}
+
+static bool has_plain_members(JSContext *ctx, JSObject *object)
+{
+    JSObject *prototype = object->shape->proto;
+    if (prototype && prototype->class_id == guard_class)
+        prototype = prototype->shape->proto;
+    if (object->class_id == JS_CLASS_ARRAY) {
+        if (!object->fast_array || prototype != JS_VALUE_GET_OBJ(ctx->class_proto[JS_CLASS_ARRAY]) || object->shape->prop_count != 1)
+            return false;
+        JSValue length = object->prop[0].u.value;
+        if (JS_VALUE_GET_TAG(length) != JS_TAG_INT || (uint32_t)JS_VALUE_GET_INT(length) != object->u.array.count)
+            return false;
+        for (uint32_t i = 0; i < object->u.array.count; i++)
+            if (!is_plain(ctx, object->u.array.u.values[i]))
+                return false;
+        return true;
+    }
+    if (object->class_id != JS_CLASS_OBJECT || object->is_exotic)
+        return false;
+    if (prototype && prototype != JS_VALUE_GET_OBJ(ctx->class_proto[JS_CLASS_OBJECT]))
+        return false;
+    JSShapeProperty *shape = get_shape_prop(object->shape);
+    for (int i = 0; i < object->shape->prop_count; i++, shape++) {
+        if (shape->atom == JS_ATOM_NULL)
+            continue;
+        if ((shape->flags & JS_PROP_TMASK) != JS_PROP_NORMAL || !(shape->flags & JS_PROP_ENUMERABLE))
+            return false;
+        JSValue member = object->prop[i].u.value;
+        if (shape->atom == JS_ATOM_toJSON || is_symbol(ctx, shape->atom))
+            return false;
+        if (!JS_IsUndefined(member) && !is_plain(ctx, member))
+            return false;
+    }
+    return true;
+}
+
+/* plain(value) -> whether JSON keeps all of it */
+static JSValue native_plain(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
+{
+    (void)self; (void)argc;
+    return js_bool(is_plain(ctx, argv[0]));
+}
+
+/* A member of `tools`: turns its first argument into JSON and opens a call. An argument that cannot be handed over rejects.
+ * data: [name, shape | undefined, whether it takes a BigInt] */
+static JSValue tool_function(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv, int magic, JSValueConst *data)
+{
+    (void)self; (void)magic;
+    JSValue json = JS_UNDEFINED;
+    if (argc >= 1 && !JS_IsUndefined(argv[0])) {
+        if (is_plain(ctx, argv[0])) {
+            json = JS_JSONStringify(ctx, argv[0], JS_UNDEFINED, JS_UNDEFINED);
+        } else {
+            JSValueConst arguments[] = { argv[0], data[0] };
+            json_refuses_bigint = !JS_ToBool(ctx, data[2]);
+            json = JS_Call(ctx, hook_written, JS_UNDEFINED, 2, arguments);
+            json_refuses_bigint = false;
+        }
+    }
+    if (JS_IsException(json))
+        return rejected_promise(ctx);
+    int32_t opened;
+    JSValue signal = JS_UNDEFINED;
+    if (argc >= 2 && JS_IsObject(argv[1])) {
+        signal = JS_GetPropertyStr(ctx, argv[1], "signal");
+        if (JS_IsException(signal)) {
+            JS_FreeValue(ctx, json);
+            return rejected_promise(ctx);
+        }
+    }
+    if (JS_IsUndefined(signal)) {
+        JSValue promise = open_call(ctx, CALL_TOOL, data[0], json, data[1], &opened);
+        JS_FreeValue(ctx, json);
+        return promise;
+    }
+    /* signal(signal) throws where it is none or has been used; signal(signal, promise, id) makes the promise heed it. */
+    JSValue promise = JS_EXCEPTION;
+    JSValue checked = JS_Call(ctx, hook_signal, JS_UNDEFINED, 1, (JSValueConst *)&signal);
+    if (!JS_IsException(checked))
+        promise = open_call(ctx, CALL_TOOL, data[0], json, data[1], &opened);
+    if (!JS_IsException(promise)) {
+        JSValueConst arguments[] = { signal, promise, JS_NewInt32(ctx, opened) };
+        JSValue heeding = JS_Call(ctx, hook_signal, JS_UNDEFINED, 3, arguments);
+        JS_FreeValue(ctx, promise);
+        promise = heeding;
+    }
+    JS_FreeValue(ctx, json);
+    JS_FreeValue(ctx, signal);
+    return JS_IsException(promise) ? rejected_promise(ctx) : promise;
+}
+
+/* tool(name, shape | undefined, takesBigInt) -> the function that calls that tool */
+static JSValue native_tool(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
+{
+    (void)self; (void)argc;
+    const char *name = JS_ToCString(ctx, argv[0]);
+    if (!name)
+        return JS_EXCEPTION;
+    JSValue function = JS_NewCFunctionData2(ctx, tool_function, name, 0, 0, 3, argv);
+    JS_FreeCString(ctx, name);
+    return function;
+}
+
+/* Whether the instruction that is running reads a member for a pattern that has a default for it. */
+static bool has_default(JSContext *ctx)
+{
+    JSStackFrame *frame = ctx->rt->current_stack_frame;
+    JSFunctionBytecode *code = frame ? script_code(frame) : NULL;
+    if (!code)
+        return false;
+    const uint8_t *pc = frame->cur_pc, *end = code->byte_code_buf + code->byte_code_len;
+    if (end - pc < 3 || pc[0] != OP_dup)
+        return false;
+    return (pc[1] == OP_undefined && pc[2] == OP_strict_eq) || pc[1] == OP_is_undefined;
+}
+
+/* What a guarded table does not have itself: what it inherits, or what the prelude says. */
+static JSValue guard_missing(JSContext *ctx, JSValueConst table, JSAtom atom, JSValueConst receiver)
+{
+    JSObject *prototype = JS_VALUE_GET_OBJ(table)->shape->proto;
+    if (prototype) {
+        JSValue found = JS_GetPropertyInternal(ctx, JS_MKPTR(JS_TAG_OBJECT, prototype), atom, receiver, false);
+        if (!JS_IsUndefined(found))
+            return found;
+    }
+    if (atom == JS_ATOM_then || atom == JS_ATOM_toJSON || __JS_AtomIsTaggedInt(atom) || is_symbol(ctx, atom) || has_default(ctx))
+        return JS_UNDEFINED;
+    JSValue key = JS_AtomToValue(ctx, atom);
+    JSValueConst arguments[] = { table, key };
+    JSValue result = JS_Call(ctx, hook_missing, JS_UNDEFINED, 2, arguments);
+    JS_FreeValue(ctx, key);
+    return result;
+}
+
+/* guard(prototype | null) -> an empty table that inherits from it */
+static JSValue native_guard(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
+{
+    (void)self; (void)argc;
+    return JS_NewObjectProtoClass(ctx, argv[0], guard_class);
+}
