@@ -12,7 +12,7 @@ use pirn_tools::{ToolsOptions, builtin_tools};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::confinement::{Confinement, Preparation};
+use crate::confinement::{Confinement, Preparation, command_environment};
 use crate::error::Error;
 use crate::evals::{EvalOptions, Evals, eval_sandbox};
 
@@ -176,7 +176,7 @@ impl RuntimeBuilder {
         let sandbox = confinement.as_deref().and_then(Confinement::sandbox);
         let background = BackgroundChildren::new();
         let tools_options = ToolsOptions {
-            environment: self.env.environment.clone(),
+            environment: command_environment(&self.settings.sandbox, &self.env),
             shell: self.env.shell.clone(),
             home: self.env.home.clone(),
             sandbox: sandbox.cloned(),

@@ -1,20 +1,20 @@
 //! The confinement of what commands start: from settings to a sandbox, and what there is to tell about it.
 
-use std::path::{Path, PathBuf};
+use std::ffi::OsString;
+use std::path::Path;
 use std::sync::Arc;
 
 use pirn_sandbox::{
-    ErrorKind as SandboxErrorKind, HostRule, Layer, Level, Limits, Network, NetworkAsker,
-    NetworkDecision, NetworkMode, NetworkProxy, NetworkRules, NetworkVerdict, PolicySpec, Profile,
-    Readable, Sandbox, SandboxReport, UNREADABLE_DEFAULT,
+    ErrorKind as SandboxErrorKind, HOME_READABLE_DEFAULT, HostRule, Layer, Level, Limits, Network,
+    NetworkAsker, NetworkDecision, NetworkMode, NetworkProxy, NetworkRules, NetworkVerdict,
+    PolicySpec, Profile, Protection, Readable, Sandbox, SandboxReport, UNREADABLE_DEFAULT,
+    UNWRITABLE_DEFAULT, without_secrets,
 };
 use pirn_settings::{HostEnv, ReadableMode, SandboxSettings, THE_DEFAULTS};
 
 use crate::error::{Error, ErrorKind};
 
 const BYTES_PER_MB: u64 = 1 << 20;
-/// Files of credentials in Pirn's folder, wherever that is.
-const CREDENTIALS: [&str; 2] = ["auth.json", "mcp-auth.json"];
 
 /// When a confinement is prepared.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -193,7 +193,16 @@ pub fn policy_spec(
         ReadableMode::Everything => Readable::Everything,
         ReadableMode::Listed => Readable::Only(settings.read_roots.clone()),
     };
-    policy.unreadable = unreadable(settings, env.pirn_home.as_ref());
+    policy.unreadable = listed(&settings.unreadable, UNREADABLE_DEFAULT);
+    let unwritable: Vec<&str> = UNWRITABLE_DEFAULT.iter().map(|row| row.pattern).collect();
+    policy.protection = Protection {
+        unwritable: listed(&settings.unwritable, &unwritable),
+        home_readable: listed(&settings.home_readable, HOME_READABLE_DEFAULT),
+        pirn_home: env.pirn_home.clone(),
+        pirn_home_readable: Vec::new(),
+        files_max: settings.files_max,
+        places_max: settings.places_max,
+    };
     policy.home.clone_from(&env.home);
     policy.limits = Limits {
         memory_bytes: settings.memory_mb.map(|mb| mb.saturating_mul(BYTES_PER_MB)),
@@ -204,21 +213,25 @@ pub fn policy_spec(
     Ok(policy)
 }
 
-fn unreadable(settings: &SandboxSettings, pirn_home: Option<&PathBuf>) -> Vec<String> {
-    let mut patterns = Vec::new();
-    for entry in &settings.unreadable {
+/// A list of the settings, with the default list in the place of its entry.
+fn listed(entries: &[String], defaults: &[&str]) -> Vec<String> {
+    let mut all = Vec::new();
+    for entry in entries {
         if entry == THE_DEFAULTS {
-            patterns.extend(UNREADABLE_DEFAULT.iter().map(ToString::to_string));
-            // It may be elsewhere than the default list says.
-            let own = pirn_home.into_iter().flat_map(|home| {
-                CREDENTIALS.map(|name| home.join(name).to_string_lossy().into_owned())
-            });
-            patterns.extend(own);
+            all.extend(defaults.iter().map(ToString::to_string));
         } else {
-            patterns.push(entry.clone());
+            all.push(entry.clone());
         }
     }
-    patterns
+    all
+}
+
+/// The variables that commands and programs get.
+pub(crate) fn command_environment(
+    settings: &SandboxSettings,
+    env: &HostEnv,
+) -> Vec<(OsString, OsString)> {
+    without_secrets(&env.environment, &settings.environment)
 }
 
 /// The rules of an allow-list.

@@ -1,5 +1,6 @@
 //! Evals: from settings to a kernel, and one program run through a client's pipeline.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -12,7 +13,7 @@ use pirn_sandbox::Profile;
 use pirn_settings::{EvalEngine, HostEnv, SandboxSettings, Settings};
 use pirn_tool::{CallContext, Effects, Pipeline};
 
-use crate::confinement::{Confinement, policy_spec};
+use crate::confinement::{Confinement, command_environment, policy_spec};
 use crate::error::Error;
 
 /// The project's own Python, where it has one.
@@ -89,7 +90,8 @@ pub(crate) struct Evals {
     kernel: Kernel,
     confinement: Arc<Confinement>,
     folder: PathBuf,
-    env: HostEnv,
+    /// The variables of processes that programs start.
+    environment: Vec<(OsString, OsString)>,
 }
 
 impl Evals {
@@ -107,7 +109,7 @@ impl Evals {
             policy_spec(&eval_sandbox(settings), folder, env)?,
             options.state,
         );
-        kernel.environment.clone_from(&env.environment);
+        kernel.environment = command_environment(&settings.sandbox, env);
         kernel.python = match &eval.python {
             Some(python) => Some(program(python, env)),
             None => project_python(folder),
@@ -123,7 +125,7 @@ impl Evals {
             kernel: Kernel::new(kernel),
             confinement,
             folder: folder.to_owned(),
-            env: env.clone(),
+            environment: command_environment(&settings.sandbox, env),
         })
     }
 
@@ -150,7 +152,7 @@ impl Evals {
             admitted,
             adapters: eval_adapters(AdapterOptions {
                 root: self.folder.clone(),
-                environment: self.env.environment.clone(),
+                environment: self.environment.clone(),
                 sandbox: sandbox.cloned(),
             }),
             confinement: sandbox.and_then(|sandbox| sandbox.report().ok().cloned()),

@@ -153,6 +153,7 @@ pub fn config_environment(
     Ok(ConfigEnvironment {
         // Each entry says what its server may reach, and where it works.
         confinement: Some(policy_spec(sandbox, folder, env)?),
+        secrets_passed: sandbox.environment.clone(),
         ..ConfigEnvironment::new(env.environment.clone(), env.home.clone(), folder.to_owned())
     })
 }

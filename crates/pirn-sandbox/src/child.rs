@@ -81,6 +81,12 @@ impl Child {
         self.sandbox.as_ref()?.report().ok()
     }
 
+    /// What was set aside, until its end was told, of what it had made: hooks and settings that would start programs in the user's
+    /// name. One sentence each.
+    pub fn set_aside(&self) -> Vec<String> {
+        self.supervisor.set_aside()
+    }
+
     /// Whether, by the time the program ended, the kernel had killed processes of the child because all together used more
     /// memory than [`crate::Limits::memory_bytes`]. Known only where the report has [`crate::Layer::CgroupMemory`].
     pub fn was_out_of_memory(&self) -> bool {

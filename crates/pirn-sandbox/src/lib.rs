@@ -61,6 +61,7 @@ mod rules;
 mod sandbox;
 #[cfg(any(test, target_os = "macos"))]
 mod seatbelt;
+mod secrets;
 mod status;
 #[cfg(unix)]
 mod sys;
@@ -80,11 +81,12 @@ pub use network::{
 };
 pub use os_text::OsText;
 pub use output::{CapturedOutput, ChildOutput};
-pub use paths::{FileRefusal, FileRules};
+pub use paths::{FileRefusal, FileRules, HOME_READABLE_DEFAULT, OtherProgram, UNWRITABLE_DEFAULT};
 pub use policy::{
-    Level, LevelChoice, Limits, Network, PolicySpec, Profile, Readable, SandboxPolicy,
+    Level, LevelChoice, Limits, Network, PolicySpec, Profile, Protection, Readable, SandboxPolicy,
     UNREADABLE_DEFAULT,
 };
 pub use report::{Layer, MissingLayer, SandboxReport};
 pub use sandbox::{Sandbox, levels_here};
+pub use secrets::{PROVIDER_VARIABLES, ProviderVariables, without_secrets};
 pub use status::ExitStatus;

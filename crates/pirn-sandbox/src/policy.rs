@@ -9,6 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::mode::NetworkMode;
 use crate::network::NetworkProxy;
+use crate::paths::{HOME_READABLE_DEFAULT, UNWRITABLE_DEFAULT};
 use crate::{named, os_text};
 
 pub use spec::PolicySpec;
@@ -196,8 +197,10 @@ pub struct SandboxPolicy {
     /// What is not, even so: absolute paths, `~/…`, and patterns for names at any depth (`**/.env*`), which are looked for
     /// below the working folder and the write roots. See [`UNREADABLE_DEFAULT`].
     pub unreadable: Vec<String>,
-    /// The user's home, for `~` and for start-up files of shells.
+    /// The user's home, for `~`, for start-up files of shells, and for dotfiles that cannot be read.
     pub home: Option<PathBuf>,
+    /// What is protected besides, and the bounds of looking for it.
+    pub protection: Protection,
     /// Where the private temporary folder is created.
     pub temp_dir: PathBuf,
     /// Bounds on what children use together.
@@ -206,6 +209,52 @@ pub struct SandboxPolicy {
     pub level: LevelChoice,
     /// Where the machine cannot give at least this level, nothing starts.
     pub require: Option<Level>,
+}
+
+/// What is protected besides hooks and settings of git, start-up files and `.pirn`, and how much is looked through for it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Protection {
+    /// What cannot be written inside writable folders: `**/NAME` at any depth, `~/…`, absolute paths. See
+    /// [`UNWRITABLE_DEFAULT`].
+    pub unwritable: Vec<String>,
+    /// What of the dotfiles and dot-folders in the home folder can be read: `~/…`. See [`HOME_READABLE_DEFAULT`].
+    pub home_readable: Vec<String>,
+    /// Pirn's own folder, which can neither be read nor written.
+    #[serde(with = "os_text::optional_path")]
+    pub pirn_home: Option<PathBuf>,
+    /// What of it can be read all the same.
+    #[serde(with = "os_text::paths")]
+    pub pirn_home_readable: Vec<PathBuf>,
+    /// How many files and folders of the writable folders are looked through. With more, nothing starts.
+    pub files_max: u64,
+    /// How many places can be protected, and how many hidden; each is a mount. With more, nothing starts.
+    pub places_max: u64,
+}
+
+impl Protection {
+    /// Two million are looked through in a second or two.
+    pub const FILES_MAX: u64 = 2_000_000;
+    /// With the mounts that each may need this stays below the hundred thousand that the kernel allows.
+    pub const PLACES_MAX: u64 = 20_000;
+}
+
+impl Default for Protection {
+    fn default() -> Self {
+        Self {
+            unwritable: UNWRITABLE_DEFAULT
+                .iter()
+                .map(|row| row.pattern.to_owned())
+                .collect(),
+            home_readable: HOME_READABLE_DEFAULT
+                .iter()
+                .map(ToString::to_string)
+                .collect(),
+            pirn_home: None,
+            pirn_home_readable: Vec::new(),
+            files_max: Self::FILES_MAX,
+            places_max: Self::PLACES_MAX,
+        }
+    }
 }
 
 /// Places of credentials, which no confined child can read unless the caller says otherwise. Those of the system matter to
@@ -220,8 +269,12 @@ pub const UNREADABLE_DEFAULT: &[&str] = &[
     "~/.netrc",
     "~/.config/gh",
     "~/.config/gcloud",
-    "~/.pirn/auth.json",
-    "~/.pirn/mcp-auth.json",
+    "~/.cargo/credentials*",
+    "~/.gem/credentials",
+    "~/.m2/settings*.xml",
+    "~/.gradle/gradle.properties",
+    "~/.nuget/NuGet",
+    "~/.bun/*.toml",
     "~/.mozilla",
     "~/.config/google-chrome",
     "~/.config/chromium",
@@ -248,6 +301,7 @@ impl SandboxPolicy {
             readable: Readable::default(),
             unreadable: UNREADABLE_DEFAULT.iter().map(ToString::to_string).collect(),
             home: None,
+            protection: Protection::default(),
             temp_dir: temp_dir.into(),
             limits: Limits::default(),
             level: LevelChoice::default(),

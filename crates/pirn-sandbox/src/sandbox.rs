@@ -194,10 +194,64 @@ impl Sandbox {
         )
     }
 
+    /// A child of it starts.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn child_starts(&self) -> ChildPresence {
+        if let Some(confined) = self.prepared_level() {
+            confined.cache().child_starts();
+        }
+        ChildPresence(self.clone())
+    }
+
+    /// Looks at what children have made until `ended` and sets aside what would start programs in the user's name. Says what, one
+    /// sentence each.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn look(&self, ended: Instant) -> Vec<String> {
+        self.prepared_level().map_or_else(Vec::new, |confined| {
+            confined.cache().look(self.policy(), ended)
+        })
+    }
+
+    #[cfg(target_os = "linux")]
+    fn prepared_level(&self) -> Option<&PreparedLevel> {
+        self.inner.prepared.get()?.confined.as_ref()
+    }
+
     /// What confines its children; `None` with [`Profile::Off`] alone.
     #[cfg(unix)]
     pub(crate) fn confined(&self) -> Result<Option<&PreparedLevel>, Error> {
         Ok(self.prepared()?.confined.as_ref())
+    }
+}
+
+/// A child of a sandbox, until it is gone with everything that it started.
+#[cfg(target_os = "linux")]
+#[derive(Debug)]
+pub(crate) struct ChildPresence(Sandbox);
+
+#[cfg(target_os = "linux")]
+impl ChildPresence {
+    pub(crate) fn sandbox(&self) -> &Sandbox {
+        &self.0
+    }
+}
+
+#[cfg(target_os = "linux")]
+impl Drop for ChildPresence {
+    fn drop(&mut self) {
+        if let Some(confined) = self.0.prepared_level() {
+            confined.cache().child_is_gone();
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+impl Drop for Inner {
+    fn drop(&mut self) {
+        // A child that nobody waited for has been killed by now, or is about to be.
+        if let Some(confined) = self.prepared.get().and_then(|made| made.confined.as_ref()) {
+            confined.cache().look_at_last(&self.policy);
+        }
     }
 }
 

@@ -9,6 +9,8 @@ mod arguments;
 #[cfg(target_os = "linux")]
 mod descriptors;
 #[cfg(target_os = "linux")]
+mod entries;
+#[cfg(target_os = "linux")]
 mod folder;
 #[cfg(not(target_os = "linux"))]
 mod group;
@@ -37,6 +39,8 @@ mod user;
 
 #[cfg(target_os = "linux")]
 pub(crate) use arguments::Arguments;
+#[cfg(target_os = "linux")]
+pub(crate) use entries::{ENTRIES_BYTES, EntryKind, each_entry, keeps_change_times};
 #[cfg(target_os = "linux")]
 pub(crate) use folder::Folder;
 #[cfg(not(target_os = "linux"))]

@@ -314,6 +314,12 @@ fn checked(form: Form, text: &str) -> Result<String, String> {
                 format!("\"{text}\" must be absolute, begin with ~/ or **/, or be ...")
             })
         }
+        Form::Variable => {
+            let is_good = !text.is_empty() && !text.contains(['=', '\0']);
+            is_good
+                .then(|| text.to_owned())
+                .ok_or_else(|| format!("\"{text}\" is no name of a variable"))
+        }
         Form::Word(words) => words
             .contains(&text)
             .then(|| text.to_owned())

@@ -54,6 +54,8 @@ pub(crate) enum Form {
     Host,
     /// An absolute path, one below `~`, `**/NAME`, or `...`.
     Pattern,
+    /// The name of a variable of the environment.
+    Variable,
     /// One of these words.
     Word(&'static [&'static str]),
 }
@@ -207,6 +209,57 @@ pub(crate) const ROWS: &[Row] = &[
         help: "Places that commands cannot read: absolute paths, paths below ~, and **/NAME for names at any depth, where * \
                stands for any characters. The entry ... stands for the default list; without it the list replaces that.",
         project: ProjectRule::Adds,
+    },
+    Row {
+        key: "sandbox.unwritable",
+        kind: Kind::Texts(Form::Pattern, |settings| &mut settings.sandbox.unwritable),
+        default: "[\"...\"]",
+        help: "Files and folders inside writable places that commands cannot write, because other programs start something by them; \
+               written as in sandbox.unreadable, with ... for the default list.",
+        project: ProjectRule::Adds,
+    },
+    Row {
+        key: "sandbox.homeReadable",
+        kind: Kind::Texts(Form::Pattern, |settings| {
+            &mut settings.sandbox.home_readable
+        }),
+        default: "[\"...\"]",
+        help: "Dotfiles and dot-folders of the home folder that commands can read; all others are closed to them. The entry ... \
+               stands for the default list: toolchains, caches and settings that builds need.",
+        project: ProjectRule::User,
+    },
+    Row {
+        key: "sandbox.environment",
+        kind: Kind::Texts(Form::Variable, |settings| &mut settings.sandbox.environment),
+        default: "[]",
+        help: "Variables that commands, programs and confined servers get though their names say that they hold secrets: those of \
+               providers, and names with KEY, TOKEN, SECRET, PASSWORD or CREDENTIAL in them.",
+        project: ProjectRule::User,
+    },
+    Row {
+        key: "sandbox.filesMax",
+        kind: Kind::Whole(
+            1_000,
+            1_000_000_000,
+            |settings, number| settings.sandbox.files_max = number,
+            |settings| Some(settings.sandbox.files_max),
+        ),
+        default: "2000000",
+        help: "How many files and folders of writable places are looked through for what must be protected. With more, no command \
+               is run.",
+        project: ProjectRule::User,
+    },
+    Row {
+        key: "sandbox.placesMax",
+        kind: Kind::Whole(
+            100,
+            50_000,
+            |settings, number| settings.sandbox.places_max = number,
+            |settings| Some(settings.sandbox.places_max),
+        ),
+        default: "20000",
+        help: "How many places can be protected, and how many hidden. With more, no command is run.",
+        project: ProjectRule::User,
     },
     Row {
         key: "sandbox.allowedHosts",

@@ -89,6 +89,7 @@ fn values(row: &Row) -> String {
         Kind::Program(_) => "a path or name".to_owned(),
         Kind::Texts(Form::Host, _) => "hosts".to_owned(),
         Kind::Texts(Form::Pattern, _) => "paths and patterns".to_owned(),
+        Kind::Texts(Form::Variable, _) => "names of variables".to_owned(),
         Kind::Texts(Form::Word(allowed), _) => format!("a list of {}", words(allowed)),
         Kind::Paths(_) => "paths".to_owned(),
     }
@@ -150,7 +151,7 @@ fn property(row: &Row) -> Value {
         }
         Kind::Program(_) => json!({"type": "string", "minLength": 1}),
         Kind::Texts(Form::Word(words), _) => json!({"type": "array", "items": {"enum": words}}),
-        Kind::Texts(Form::Host | Form::Pattern, _) | Kind::Paths(_) => {
+        Kind::Texts(Form::Host | Form::Pattern | Form::Variable, _) | Kind::Paths(_) => {
             json!({"type": "array", "items": {"type": "string", "minLength": 1}})
         }
     };

@@ -1,5 +1,6 @@
 //! Whether the files of a project may steer Pirn.
 
+mod covered;
 mod files;
 mod store;
 
@@ -122,11 +123,15 @@ impl TrustAnswer {
     /// Keeps what is to be kept.
     pub fn save(self, folder: &Path, store: &TrustStore) -> Result<(), StoreError> {
         match self {
-            Self::Trust => store.save(&[(folder, Some(Trust::Trusted))]),
+            Self::Trust => {
+                store.save(&[(folder, Some(Trust::Trusted))])?;
+                store.cover(folder)
+            }
             Self::TrustParent => {
                 // Nothing lies above the root.
                 let parent = folder.parent().unwrap_or(folder);
-                store.save(&[(folder, None), (parent, Some(Trust::Trusted))])
+                store.save(&[(folder, None), (parent, Some(Trust::Trusted))])?;
+                store.cover(parent)
             }
             Self::Deny => store.save(&[(folder, Some(Trust::Untrusted))]),
             Self::TrustOnce | Self::DenyOnce => Ok(()),
@@ -233,7 +238,9 @@ impl ProjectTrust {
                 }
             }
         }
-        if let Some((folder, trust)) = self.store.nearest(&self.folder)? {
+        if let Some((folder, trust)) = self.store.nearest(&self.folder)?
+            && (trust == Trust::Untrusted || self.is_covered(&folder)?)
+        {
             return made(trust, Reason::Saved(folder));
         }
         if self.files.is_empty() {
@@ -244,6 +251,17 @@ impl ProjectTrust {
             DefaultTrust::Never => made(Trust::Untrusted, Reason::Setting),
             DefaultTrust::Ask => Ok(Decision::Open),
         }
+    }
+
+    /// Whether the decision about a folder was given for the files of this project as they are.
+    fn is_covered(&self, decided: &Path) -> Result<bool, StoreError> {
+        let own = project_folder(&self.folder, None).unwrap_or_default();
+        let has_own = self.files.iter().any(|file| file.path.starts_with(&own));
+        if decided == self.folder || !has_own {
+            return Ok(true);
+        }
+        let digest = covered::digest(&own);
+        Ok(digest.is_some() && self.store.covered(&own)? == digest)
     }
 
     /// What counts without asking.

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use pirn_sandbox::{Level, NetworkMode, Profile};
+use pirn_sandbox::{Level, NetworkMode, Profile, Protection};
 use pirn_tool::Effects;
 
 use crate::trust::DefaultTrust;
@@ -70,6 +70,16 @@ pub struct SandboxSettings {
     pub read_roots: Vec<PathBuf>,
     /// Places that cannot be read; [`THE_DEFAULTS`] stands for the default list.
     pub unreadable: Vec<String>,
+    /// What cannot be written inside writable places; [`THE_DEFAULTS`] stands for the default list.
+    pub unwritable: Vec<String>,
+    /// Dotfiles of the home folder that can be read; [`THE_DEFAULTS`] stands for the default list.
+    pub home_readable: Vec<String>,
+    /// Variables that are passed on though they hold secrets.
+    pub environment: Vec<String>,
+    /// How many files are looked through for what must be protected.
+    pub files_max: u64,
+    /// How many places can be protected, and how many hidden.
+    pub places_max: u64,
     /// Hosts of an allow-list.
     pub allowed_hosts: Vec<String>,
     /// Hosts that are refused even so.
@@ -171,6 +181,11 @@ impl Default for SandboxSettings {
             readable: ReadableMode::Everything,
             read_roots: Vec::new(),
             unreadable: vec![THE_DEFAULTS.to_owned()],
+            unwritable: vec![THE_DEFAULTS.to_owned()],
+            home_readable: vec![THE_DEFAULTS.to_owned()],
+            environment: Vec::new(),
+            files_max: Protection::FILES_MAX,
+            places_max: Protection::PLACES_MAX,
             allowed_hosts: Vec::new(),
             denied_hosts: Vec::new(),
             private_networks: false,

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use http::HeaderValue;
-use pirn_sandbox::{PolicySpec, Readable};
+use pirn_sandbox::{PolicySpec, Readable, without_secrets};
 
 pub use environment::{ALLOWED_VARIABLES, ALLOWED_VARIABLES_WINDOWS};
 pub use shell::{CommandRunner, ShellRunner};
@@ -37,6 +37,8 @@ pub struct ConfigEnvironment {
     pub run_command: Arc<dyn CommandRunner>,
     /// What holds for every confined server; without it, servers that are to be confined are not started.
     pub confinement: Option<PolicySpec>,
+    /// Names of variables that confined servers inherit though they hold secrets.
+    pub secrets_passed: Vec<String>,
 }
 
 impl ConfigEnvironment {
@@ -52,6 +54,7 @@ impl ConfigEnvironment {
             session_directory,
             run_command: Arc::new(ShellRunner),
             confinement: None,
+            secrets_passed: Vec::new(),
         }
     }
 
@@ -129,8 +132,15 @@ impl Resolver<'_> {
         let values = self.values(named("env", &entry.env)).await?;
         let names = entry.env.iter().map(|(name, _)| name.clone());
         let own = names.zip(values).collect();
-        let inherited =
-            environment::inherited(&self.environment.variables, entry.inherit_env.into());
+        let variables = &self.environment.variables;
+        let inherited = match &sandbox {
+            // What its entry names it gets all the same.
+            Some(_) => {
+                let passed = without_secrets(variables, &self.environment.secrets_passed);
+                environment::inherited(&passed, entry.inherit_env.into())
+            }
+            None => environment::inherited(variables, entry.inherit_env.into()),
+        };
         Ok(StdioServer {
             program,
             arguments,

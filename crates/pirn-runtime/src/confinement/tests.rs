@@ -1,24 +1,12 @@
 use pirn_sandbox::{Layer, Level, MissingLayer, NetworkMode, Profile, SandboxReport};
-use pirn_settings::SandboxSettings;
 
-use super::{shortcoming, unreadable};
+use super::{listed, shortcoming};
 
 #[test]
-fn the_default_list_covers_a_folder_elsewhere() {
-    let home = std::path::PathBuf::from("/srv/pirn");
-    let listed = unreadable(&SandboxSettings::default(), Some(&home));
-    assert!(
-        listed
-            .iter()
-            .any(|entry| entry == "/srv/pirn/mcp-auth.json"),
-        "{listed:?}"
-    );
-    assert!(listed.iter().any(|entry| entry == "~/.ssh"), "{listed:?}");
-    let settings = SandboxSettings {
-        unreadable: vec!["~/x".to_owned()],
-        ..SandboxSettings::default()
-    };
-    assert_eq!(unreadable(&settings, Some(&home)), ["~/x"]);
+fn the_default_list_stands_in_the_place_of_its_entry() {
+    let entries = ["~/x", "...", "/y"].map(str::to_owned);
+    assert_eq!(listed(&entries, &["a", "b"]), ["~/x", "a", "b", "/y"]);
+    assert_eq!(listed(&entries[..1], &["a"]), ["~/x"]);
 }
 
 #[test]

@@ -5,7 +5,8 @@ use std::io::{self, Write as _};
 use std::net::Shutdown;
 use std::os::fd::{AsRawFd as _, RawFd};
 use std::os::unix::net::UnixStream;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
 use tokio::io::AsyncReadExt as _;
 use tokio::process::ChildStdin;
@@ -14,7 +15,7 @@ use tokio::sync::watch;
 use super::{ChildState, Request, SpawnError, SpawnRequest, StateReceiver};
 use crate::cgroup;
 use crate::error::Error;
-use crate::sandbox::{Sandbox, explain_failure};
+use crate::sandbox::{ChildPresence, Sandbox, explain_failure};
 use crate::status::ExitStatus;
 use crate::sys::{self, Launch, MESSAGE_BYTES, Message, Purpose, SupervisorOrder};
 
@@ -27,6 +28,8 @@ pub(crate) struct ChildSupervisor {
     states: StateReceiver,
     /// A file with a line `oom_kill N`, where memory is bounded.
     memory_events: Option<Arc<File>>,
+    /// What was set aside of what the child has made, as sentences.
+    set_aside: Arc<Mutex<Vec<String>>>,
 }
 
 impl ChildSupervisor {
@@ -73,6 +76,8 @@ impl ChildSupervisor {
             .and_then(|confinement| confinement.cgroups.events.clone());
         let lifeline = sys::attach_supervisor(&mut command, launch)?;
         let reports = tokio::net::UnixStream::from_std(lifeline.try_clone()?)?;
+        // Counted until it is gone, also when it does not start.
+        let presence = sandbox.as_ref().map(Sandbox::child_starts);
         let started = command.spawn();
         // Also drops our copies of the child's pipes and of the supervisor's end of the lifeline.
         drop(command);
@@ -96,27 +101,41 @@ impl ChildSupervisor {
         let stdin = supervisor.stdin.take();
         let (sender, states) = StateReceiver::new();
         // Ends with the supervisor, which ends at the latest when the lifeline closes.
+        let set_aside: Arc<Mutex<Vec<String>>> = Arc::default();
+        let findings = Arc::clone(&set_aside);
         tokio::spawn(async move {
-            follow(reports, &sender).await;
+            let watcher = presence.map(|presence| Watcher { presence, findings });
+            follow(reports, &sender, watcher.as_ref()).await;
             // Only collects the exit status, so that no zombie is left.
             let _status = supervisor.wait().await;
+            // Also when nobody said how it ended.
+            if let Some(watcher) = watcher {
+                watcher.look().await;
+            }
             sender.send_modify(|state| {
                 state.main.get_or_insert(ExitStatus::Lost);
                 state.all_gone = true;
             });
-            // Its folders are there for as long as somebody uses them.
-            drop::<Option<Sandbox>>(sandbox);
         });
         let supervisor = Self {
             lifeline,
             states,
             memory_events,
+            set_aside,
         };
         Ok((supervisor, stdin))
     }
 
     pub(crate) fn states(&self) -> &StateReceiver {
         &self.states
+    }
+
+    /// What was set aside so far of what the child has made, as sentences.
+    pub(crate) fn set_aside(&self) -> Vec<String> {
+        self.set_aside
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
     }
 
     pub(crate) fn memory_kills(&self) -> Option<u64> {
@@ -144,13 +163,40 @@ impl Drop for ChildSupervisor {
     }
 }
 
-/// Copies the supervisor's reports into the state, to the end.
-async fn follow(mut lifeline: tokio::net::UnixStream, sender: &watch::Sender<ChildState>) {
+/// Looks at what a confined child has made. Its sandbox's folders are there for as long as it is.
+struct Watcher {
+    presence: ChildPresence,
+    findings: Arc<Mutex<Vec<String>>>,
+}
+
+impl Watcher {
+    async fn look(&self) {
+        let sandbox = self.presence.sandbox().clone();
+        let ended = Instant::now();
+        // Fails when the runtime is shutting down; then the sandbox looks when it is dropped.
+        let looked = tokio::task::spawn_blocking(move || sandbox.look(ended)).await;
+        if let Ok(found) = looked {
+            let mut findings = self.findings.lock().unwrap_or_else(PoisonError::into_inner);
+            findings.extend(found);
+        }
+    }
+}
+
+/// Copies the supervisor's reports into the state, to the end. That the program has ended is told when it was looked at what it
+/// has made.
+async fn follow(
+    mut lifeline: tokio::net::UnixStream,
+    sender: &watch::Sender<ChildState>,
+    watcher: Option<&Watcher>,
+) {
     let mut frame = [0; MESSAGE_BYTES];
     while lifeline.read_exact(&mut frame).await.is_ok() {
         let Some(Message::Ended(report)) = Message::decode(frame) else {
             continue;
         };
+        if let Some(watcher) = watcher {
+            watcher.look().await;
+        }
         sender.send_modify(|state| {
             state.main = Some(ExitStatus::from_wait_status(report.wait_status));
             state.all_gone = !report.others_left;

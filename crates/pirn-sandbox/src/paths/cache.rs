@@ -1,185 +1,284 @@
-//! The paths of one policy, kept fresh beside the children that need them.
+//! The paths of one policy, kept beside the children that need them, and the look at what those have made.
 //!
-//! A walk through a large tree takes 0.1 seconds, nearly all of it in the kernel, and a child cannot start before the answer is
-//! there. So while children are started, a thread makes the next answer before the last one is too old. It takes nothing from
-//! what is protected: an answer counts from the beginning of its walk, and no older one is used with the thread than without.
-//! For small trees, and when no child was started for a while, there is no thread.
+//! An answer is kept for some seconds. When a child has ended, its folders are looked through before anybody is told: a
+//! repository, or a file by which another program starts something, that was not there before is taken for made by the child,
+//! and what would run something in it is set aside. What appears while no child lives is the user's, and is protected.
 
-use std::ops::Range;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread::{Builder, JoinHandle};
-use std::time::{Duration, Instant};
+use std::collections::BTreeSet;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
-use super::{KEPT_FOR, Paths};
+use super::aside::{self, Content};
+use super::git::{self, GitFolder};
+use super::plan::{self, Planned};
+use super::regular::unless_absent;
+use super::{EntriesMax, Found, KEPT_FOR, Paths, Scan, can_write};
 use crate::policy::SandboxPolicy;
 
-/// When answers are made ahead.
-#[derive(Debug, Clone)]
-struct RefreshSchedule {
-    /// How old an answer is when the next walk begins.
-    after: Duration,
-    /// How long after the start of a child.
-    until: Duration,
-    /// What the last walk took. Shorter ones are not worth a thread; longer ones are too much work to do for nothing, and
-    /// would not be done in time.
-    worth: Range<Duration>,
-}
+/// Notes that nobody has fetched; more would bury everything else.
+const NOTES_MAX: usize = 50;
 
-impl Default for RefreshSchedule {
-    fn default() -> Self {
-        Self {
-            after: Duration::from_secs(4),
-            // Longer than a model mostly needs for its next command.
-            until: Duration::from_secs(30),
-            worth: Duration::from_millis(2)..Duration::from_millis(500),
-        }
-    }
-}
-
-/// Keeps the paths of one policy for some seconds. Dropping it ends its thread.
+/// Keeps the paths of one policy for some seconds.
 #[derive(Debug, Default)]
 pub(crate) struct PathCache {
-    shared: Arc<Shared>,
-    thread: Mutex<Option<JoinHandle<()>>>,
-}
-
-#[derive(Debug, Default)]
-struct Shared {
-    schedule: RefreshSchedule,
     state: Mutex<State>,
-    changed: Condvar,
-    /// Ends a walk at the next folder. Set under the lock of the state.
-    stopped: AtomicBool,
 }
 
 #[derive(Debug, Default)]
 struct State {
+    scan: Scan,
     last: Option<CachedPaths>,
-    /// When a child was started last.
-    used: Option<Instant>,
-    has_thread: bool,
+    /// Git folders that confined programs have made, and may use.
+    made: BTreeSet<PathBuf>,
+    /// Children that have not ended.
+    living: usize,
+    /// Whether a child has ended that nobody could look after.
+    is_unseen: bool,
+    /// Whether a child has been started since the last look.
+    is_unlooked: bool,
+    notes: Vec<String>,
 }
 
 #[derive(Debug)]
 struct CachedPaths {
     /// When its walk began.
     at: Instant,
-    took: Duration,
+    planned: Planned,
     paths: Arc<Paths>,
 }
 
+/// Whose what is new is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Newcomers {
+    OfUser,
+    OfChildren,
+}
+
+/// What a look has come to, as sentences for whoever reads the output of the child.
+pub(crate) type Look = Vec<String>;
+
 impl PathCache {
     /// The paths of `policy`, at most some seconds old.
-    pub(crate) fn get(&self, policy: &SandboxPolicy, now: Instant) -> Arc<Paths> {
-        let mut state = self.shared.state();
+    pub(crate) fn get(&self, policy: &SandboxPolicy, now: Instant) -> io::Result<Arc<Paths>> {
+        let mut state = self.state();
         if let Some(last) = &state.last
+            && !state.is_unseen
             && now.saturating_duration_since(last.at) < KEPT_FOR
         {
-            return Arc::clone(&last.paths);
+            return Ok(Arc::clone(&last.paths));
         }
-        self.walk(&mut state, policy, now)
+        state.renew(policy, now)
     }
 
     /// The paths of `policy` as they are now.
-    pub(crate) fn renew(&self, policy: &SandboxPolicy, now: Instant) -> Arc<Paths> {
-        self.walk(&mut self.shared.state(), policy, now)
+    pub(crate) fn renew(&self, policy: &SandboxPolicy, now: Instant) -> io::Result<Arc<Paths>> {
+        self.state().renew(policy, now)
     }
 
-    fn walk(&self, state: &mut State, policy: &SandboxPolicy, now: Instant) -> Arc<Paths> {
-        let answer = CachedPaths::make(policy, now, &self.shared.stopped);
-        let paths = Arc::clone(&answer.paths);
-        state.last = Some(answer);
-        paths
+    /// The paths as they were found last.
+    pub(crate) fn last(&self) -> Option<Arc<Paths>> {
+        Some(Arc::clone(&self.state().last.as_ref()?.paths))
     }
 
-    /// Makes answers ahead for a while: a child is started, and others may follow.
-    pub(crate) fn expect_more(&self, policy: &SandboxPolicy, now: Instant) {
-        let mut state = self.shared.state();
-        state.used = Some(now);
-        if state.has_thread || state.next_walk(&self.shared.schedule, now).is_none() {
-            return;
+    /// A child starts.
+    pub(crate) fn child_starts(&self) {
+        let mut state = self.state();
+        state.living += 1;
+        state.is_unlooked = true;
+    }
+
+    /// A child has ended with everything that it started, or was never started.
+    pub(crate) fn child_is_gone(&self) {
+        let mut state = self.state();
+        state.living = state.living.saturating_sub(1);
+    }
+
+    /// Looks once more where a child has ended since the last look.
+    pub(crate) fn look_at_last(&self, policy: &SandboxPolicy) {
+        let is_needed = {
+            let state = self.state();
+            state.is_unseen || state.is_unlooked
+        };
+        if is_needed {
+            self.look(policy, Instant::now());
         }
-        let shared = Arc::clone(&self.shared);
-        let policy = policy.clone();
-        // Without the thread, who starts a child walks.
-        let started = Builder::new()
-            .name("sandbox-paths".to_owned())
-            .spawn(move || shared.refresh(&policy));
-        if let Ok(started) = started {
-            state.has_thread = true;
-            let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
-            // The one before has said that it ends.
-            *thread = Some(started);
-        }
     }
-}
 
-impl Drop for PathCache {
-    fn drop(&mut self) {
+    /// Looks at what children have made until `ended`, and sets aside what would run something. Where that fails, no child
+    /// starts until it works.
+    pub(crate) fn look(&self, policy: &SandboxPolicy, ended: Instant) -> Look {
+        if !can_write(policy.profile) {
+            return Vec::new();
+        }
+        let mut state = self.state();
+        let is_seen = state.last.as_ref().is_some_and(|last| last.at > ended);
+        if (!is_seen || state.is_unseen)
+            && let Err(error) = state.refresh(policy, Instant::now(), Newcomers::OfChildren)
         {
-            let _state = self.shared.state();
-            self.shared.stopped.store(true, Ordering::Relaxed);
+            state.note(format!(
+                "Sandbox: what the command has made could not be looked at, and nothing more is run until it can: {error}"
+            ));
         }
-        self.shared.changed.notify_all();
-        let thread = self
-            .thread
-            .get_mut()
-            .unwrap_or_else(PoisonError::into_inner);
-        if let Some(thread) = thread.take() {
-            // Fails when it has panicked, which it has told by itself.
-            let _ended = thread.join();
-        }
+        state.is_unlooked = state.living > 1;
+        std::mem::take(&mut state.notes)
     }
-}
 
-impl Shared {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The thread: one answer after the other, until nobody has started a child for a while.
-    fn refresh(&self, policy: &SandboxPolicy) {
-        let mut state = self.state();
-        while !self.stopped.load(Ordering::Relaxed)
-            && let Some(wait) = state.next_walk(&self.schedule, Instant::now())
-        {
-            if !wait.is_zero() {
-                let waited = self.changed.wait_timeout(state, wait);
-                state = waited.unwrap_or_else(PoisonError::into_inner).0;
-                continue;
-            }
-            drop(state);
-            let answer = CachedPaths::make(policy, Instant::now(), &self.stopped);
-            state = self.state();
-            let is_newer = state.last.as_ref().is_none_or(|last| last.at < answer.at);
-            if is_newer && !self.stopped.load(Ordering::Relaxed) {
-                state.last = Some(answer);
-            }
-        }
-        state.has_thread = false;
     }
 }
 
 impl State {
-    /// How long until the next walk ahead; `None` if there is none.
-    fn next_walk(&self, schedule: &RefreshSchedule, now: Instant) -> Option<Duration> {
-        let last = self.last.as_ref()?;
-        let due = last.at + schedule.after;
-        let is_wanted = due.max(now) < self.used? + schedule.until;
-        (is_wanted && schedule.worth.contains(&last.took))
-            .then(|| due.saturating_duration_since(now))
+    fn renew(&mut self, policy: &SandboxPolicy, now: Instant) -> io::Result<Arc<Paths>> {
+        let newcomers = if self.living > 0 || self.is_unseen {
+            Newcomers::OfChildren
+        } else {
+            Newcomers::OfUser
+        };
+        self.refresh(policy, now, newcomers)
     }
-}
 
-impl CachedPaths {
-    fn make(policy: &SandboxPolicy, now: Instant, stopped: &AtomicBool) -> Self {
-        let begun = Instant::now();
-        let paths = Arc::new(Paths::unless_stopped(policy, stopped));
-        Self {
+    fn refresh(
+        &mut self,
+        policy: &SandboxPolicy,
+        now: Instant,
+        newcomers: Newcomers,
+    ) -> io::Result<Arc<Paths>> {
+        let roots = match &self.last {
+            // Git folders outside, which commits need, are among them.
+            Some(last) => {
+                let mut roots = last.paths.write_roots.clone();
+                roots.push(last.paths.working_folder.clone());
+                super::without_nested(roots)
+            }
+            None => plan::searched_roots(policy)?,
+        };
+        // Until all of it has worked.
+        self.is_unseen |= newcomers == Newcomers::OfChildren;
+        let names = plan::names_of_interest(policy);
+        let bound = EntriesMax(policy.protection.files_max);
+        let mut found = self.scan.walk(&roots, &names, bound)?;
+        if newcomers == Newcomers::OfChildren
+            && let Some(last) = self.last.take()
+        {
+            let looked = self.set_aside_new(policy, &last, &found);
+            self.last = Some(last);
+            let moved = looked?;
+            if moved > 0 {
+                found = self.scan.walk(&roots, &names, bound)?;
+            }
+        }
+        let planned = plan::make(policy, &found, &self.made)?;
+        let paths = match &self.last {
+            Some(last) if *last.paths == planned.paths => Arc::clone(&last.paths),
+            Some(_) | None => Arc::new(planned.paths.clone()),
+        };
+        self.last = Some(CachedPaths {
             at: now,
-            took: begun.elapsed(),
-            paths,
+            planned,
+            paths: Arc::clone(&paths),
+        });
+        self.is_unseen = false;
+        Ok(paths)
+    }
+
+    /// Sets aside what was not there before and would run something. Says how much that was.
+    fn set_aside_new(
+        &mut self,
+        policy: &SandboxPolicy,
+        before: &CachedPaths,
+        found: &Found,
+    ) -> io::Result<usize> {
+        let mut moved = self.mend_known(&before.planned)?;
+        let roots = &before.paths.write_roots;
+        let is_writable = |path: &Path| roots.iter().any(|root| path.starts_with(root));
+        for place in found.git.iter().chain(&found.bare) {
+            for folder in git::folders_of(place)? {
+                if !is_writable(&folder.path) || before.planned.git.contains(&folder) {
+                    continue;
+                }
+                for note in aside::disarm(&folder)? {
+                    self.note(note);
+                    moved += 1;
+                }
+                self.made.insert(folder.path);
+            }
+        }
+        let dotted = plan::dotted_in_home(policy, roots)?;
+        for place in found.pirn.iter().chain(&found.unwritable).chain(&dotted) {
+            let is_known = before.planned.guarded.contains(place)
+                || before.paths.placeholders.iter().any(|p| p.path == *place)
+                || before.paths.protected.contains(place);
+            if is_known {
+                continue;
+            }
+            if let Some(to) = aside::set_aside(place)? {
+                self.note(aside::sentence("files that a command made", place, &to));
+                moved += 1;
+            }
+        }
+        Ok(moved)
+    }
+
+    /// What a child cannot have changed but by a way around the covers: a `HEAD` that is gone, links that lead elsewhere, and
+    /// files that git begins to read when they are there.
+    fn mend_known(&mut self, before: &Planned) -> io::Result<usize> {
+        let mut moved = 0;
+        for GitFolder { path, .. } in &before.git {
+            for name in ["config.worktree", "commondir"] {
+                let file = path.join(name);
+                let is_known = before.paths.protected.contains(&file)
+                    || before.links.iter().any(|(link, _)| *link == file);
+                if !is_known
+                    && unless_absent(path, path.symlink_metadata())?.is_some()
+                    && let Some(to) = aside::set_aside(&file)?
+                {
+                    self.note(aside::sentence("settings that a command made", &file, &to));
+                    moved += 1;
+                }
+            }
+        }
+        for (head, content) in &before.heads {
+            let folder = head.parent().unwrap_or(head);
+            if unless_absent(head, head.symlink_metadata())?.is_none()
+                && unless_absent(folder, folder.symlink_metadata())?.is_some()
+            {
+                aside::put_back(head, &Content::File(content.clone()))?;
+                self.note(format!(
+                    "Sandbox: a command removed {}; it was put back, because git would take another folder for the repository",
+                    head.display()
+                ));
+                moved += 1;
+            }
+        }
+        for (link, target) in &before.links {
+            let now = unless_absent(link, link.read_link()).ok().flatten();
+            let folder = link.parent().unwrap_or(link);
+            if now.as_ref() == Some(target)
+                || link.file_name().is_some_and(|name| name == "HEAD")
+                    && link.symlink_metadata().is_ok()
+                || unless_absent(folder, folder.symlink_metadata())?.is_none()
+            {
+                continue;
+            }
+            if let Some(to) = aside::set_aside(link)? {
+                self.note(aside::sentence(
+                    "files that a command put in the place of a link",
+                    link,
+                    &to,
+                ));
+            }
+            aside::put_back(link, &Content::Link(target.clone()))?;
+            moved += 1;
+        }
+        Ok(moved)
+    }
+
+    fn note(&mut self, note: String) {
+        if self.notes.len() < NOTES_MAX {
+            self.notes.push(note);
         }
     }
 }

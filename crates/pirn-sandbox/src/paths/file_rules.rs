@@ -2,12 +2,16 @@
 //!
 //! Nothing is walked through, so that a check costs some system calls only.
 
+use std::ffi::OsStr;
+use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
+use super::concealed::{Concealed, ConcealedKind};
 use super::pattern::{self, Pattern};
-use super::{KEPT_FOR, Plan, resolved, system, without_nested};
+use super::regular::unless_absent;
+use super::{KEPT_FOR, Plan, plan, resolved, system, without_nested};
 use crate::policy::{Profile, SandboxPolicy};
 
 /// Files in a git folder that name programs or lead git elsewhere.
@@ -29,9 +33,15 @@ pub struct FileRules {
     searched: Vec<PathBuf>,
     patterns: Vec<Pattern>,
     hidden: Vec<PathBuf>,
+    concealed: Vec<Concealed>,
+    /// What cannot be written, at any depth.
+    unwritable: Vec<Pattern>,
+    home: Option<PathBuf>,
     read_roots: Option<Vec<PathBuf>>,
     protected: Vec<PathBuf>,
     private_temp: Option<PathBuf>,
+    /// Why nothing is known, if that is so: then nothing may be used.
+    unknown: Option<String>,
 }
 
 /// Why a file may not be used, as a sentence that names the setting.
@@ -43,6 +53,18 @@ pub enum FileRefusal {
          run this once with --sandbox off", .0.display()
     )]
     Unreadable(PathBuf),
+    /// It is one of the dotfiles in the home folder that are not in [`crate::Protection::home_readable`].
+    #[error(
+        "Sandbox: {} was refused: of the dotfiles in the home folder only those in the setting sandbox.homeReadable are open to tools \
+         and commands", .0.display()
+    )]
+    HomeFile(PathBuf),
+    /// It is in Pirn's own folder.
+    #[error("Sandbox: {} was refused: Pirn's own folder is closed to tools and commands", .0.display())]
+    PirnHome(PathBuf),
+    /// What may be used could not be found out.
+    #[error("Sandbox: {} was refused: what is protected could not be found out: {}", .0.display(), .1)]
+    Unknown(PathBuf, String),
     /// It is none of [`crate::Readable::Only`].
     #[error(
         "Sandbox: reading {} was refused: it is none of the readable places; the setting sandbox.readRoots would allow it", .0.display()
@@ -55,8 +77,8 @@ pub enum FileRefusal {
     OutsideWriteRoots(PathBuf),
     /// Changing it would run programs in the user's name later.
     #[error(
-        "Sandbox: writing {} was refused: hooks and settings of git, `.pirn` and start-up files stay as they are, because they start \
-         programs in the user's name. Change it yourself, or run this once with --sandbox off", .0.display()
+        "Sandbox: writing {} was refused: hooks and settings of git, `.pirn`, start-up files and those in the setting sandbox.unwritable \
+         stay as they are, because they start programs in the user's name. Change it yourself, or run this once with --sandbox off", .0.display()
     )]
     Protected(PathBuf),
     /// The profile is [`Profile::ReadOnly`], which allows no writing.
@@ -87,49 +109,78 @@ impl FileRulesCache {
         {
             return Arc::clone(rules);
         }
-        let rules = Arc::new(FileRules::of(policy, private_temp));
+        let rules = FileRules::of(policy, private_temp);
+        let rules = Arc::new(rules.unwrap_or_else(|error| FileRules::unknown(policy, &error)));
         *last = Some((now, Arc::clone(&rules)));
         rules
     }
 }
 
 impl FileRules {
-    fn of(policy: &SandboxPolicy, private_temp: Option<&Path>) -> Self {
-        let mut plan = Plan::new(policy);
-        let patterns: Vec<Pattern> = policy
-            .unreadable
-            .iter()
-            .filter_map(|text| Pattern::parse(text, &policy.working_folder, plan.home.as_deref()))
-            .collect();
-        let mut searched = plan.paths.write_roots.clone();
-        searched.push(plan.paths.working_folder.clone());
+    fn of(policy: &SandboxPolicy, private_temp: Option<&Path>) -> io::Result<Self> {
+        let mut plan = Plan::new(policy)?;
+        let home = plan.home.clone();
+        let parse = |texts: &[String]| -> Vec<Pattern> {
+            let parse = |text: &String| {
+                Pattern::parse(text, &policy.working_folder, policy.home.as_deref())
+            };
+            texts.iter().filter_map(parse).collect()
+        };
+        let patterns = parse(&policy.unreadable);
+        let searched = plan.searched();
+        let concealed = Concealed::of(policy, &plan.work())?;
         // Where work happens in a place, it cannot be hidden.
-        let hidden = patterns
-            .iter()
-            .filter_map(|pattern| match pattern {
-                Pattern::Anywhere(_) => None,
-                Pattern::At(place) => Some(pattern::places(place).0),
-            })
-            .flatten()
-            .filter_map(|place| place.canonicalize().ok())
-            .filter(|place| !searched.iter().any(|root| root.starts_with(place)))
-            .collect();
-        let mut protected: Vec<PathBuf> = searched.iter().map(|root| root.join(".pirn")).collect();
-        let start_up = system::STARTUP_FILES.iter().map(|start_up| start_up.path);
-        if let Some(home) = &plan.home {
-            protected.extend(start_up.map(|path| home.join(path)));
+        let mut hidden = Vec::new();
+        for place in fixed_places(&patterns)? {
+            let is_partly_shown = concealed.iter().any(|folder| folder.root() == place);
+            if !is_partly_shown && !searched.iter().any(|root| root.starts_with(&place)) {
+                hidden.push(place);
+            }
         }
-        plan.allow_reading();
-        Self {
+        let unwritable = parse(&policy.protection.unwritable);
+        let mut protected = fixed_places(&unwritable)?;
+        let start_up = system::STARTUP_FILES.iter().map(|start_up| start_up.path);
+        if let Some(home) = &home {
+            for path in start_up {
+                protected.push(resolved(&home.join(path))?);
+            }
+        }
+        plan.allow_reading()?;
+        let named = std::mem::take(&mut plan.named);
+        let paths = plan.into_paths();
+        Ok(Self {
             profile: policy.profile,
-            write_roots: plan.paths.write_roots,
-            named: plan.named,
-            searched: without_nested(searched),
+            write_roots: paths.write_roots,
+            named,
+            searched,
             patterns,
             hidden: without_nested(hidden),
-            read_roots: plan.paths.read_roots,
-            protected: protected.iter().map(|path| resolved(path)).collect(),
-            private_temp: private_temp.map(resolved),
+            concealed,
+            unwritable,
+            home,
+            read_roots: paths.read_roots,
+            protected,
+            private_temp: private_temp.map(resolved).transpose()?,
+            unknown: None,
+        })
+    }
+
+    /// Rules that allow nothing.
+    fn unknown(policy: &SandboxPolicy, error: &io::Error) -> Self {
+        Self {
+            profile: policy.profile,
+            named: Vec::new(),
+            write_roots: Vec::new(),
+            searched: Vec::new(),
+            patterns: Vec::new(),
+            hidden: Vec::new(),
+            concealed: Vec::new(),
+            unwritable: Vec::new(),
+            home: None,
+            read_roots: None,
+            protected: Vec::new(),
+            private_temp: None,
+            unknown: Some(error.to_string()),
         }
     }
 
@@ -141,8 +192,10 @@ impl FileRules {
             (Some(parent), Some(name)) if path.is_symlink() => real_path(parent).join(name),
             _ => real.clone(),
         };
-        if self.hides(&real) || self.hides(&link) {
-            return Err(FileRefusal::Unreadable(path.to_owned()));
+        for place in [&real, &link] {
+            if let Some(refusal) = self.hiding(place, path) {
+                return Err(refusal);
+            }
         }
         match &self.read_roots {
             Some(roots)
@@ -162,6 +215,7 @@ impl FileRules {
         if self.is_private(&real) {
             return Ok(());
         }
+        self.are_known(path)?;
         match self.profile {
             Profile::Off => Ok(()),
             Profile::ReadOnly => Err(FileRefusal::ReadOnly(path.to_owned())),
@@ -179,9 +233,36 @@ impl FileRules {
 
     /// Whether a path without links lies in a place that must not be read, for walks through folders.
     pub fn hides(&self, real: &Path) -> bool {
-        if self.profile == Profile::Off || self.is_private(real) {
-            return false;
+        self.hiding(real, real).is_some()
+    }
+
+    fn are_known(&self, path: &Path) -> Result<(), FileRefusal> {
+        match (&self.unknown, self.profile) {
+            (_, Profile::Off) | (None, _) => Ok(()),
+            (Some(reason), _) => Err(FileRefusal::Unknown(path.to_owned(), reason.clone())),
         }
+    }
+
+    /// Why a path without links cannot be read, if so; `path` is how it was asked for.
+    fn hiding(&self, real: &Path, path: &Path) -> Option<FileRefusal> {
+        if plan::is_off(self.profile) || self.is_private(real) {
+            return None;
+        }
+        if let Err(unknown) = self.are_known(path) {
+            return Some(unknown);
+        }
+        if self.is_listed(real) {
+            return Some(FileRefusal::Unreadable(path.to_owned()));
+        }
+        let folder = self.concealed.iter().find(|folder| folder.hides(real))?;
+        Some(match folder.kind() {
+            ConcealedKind::Home => FileRefusal::HomeFile(path.to_owned()),
+            ConcealedKind::PirnHome => FileRefusal::PirnHome(path.to_owned()),
+            ConcealedKind::Listed => FileRefusal::Unreadable(path.to_owned()),
+        })
+    }
+
+    fn is_listed(&self, real: &Path) -> bool {
         self.hidden.iter().any(|place| real.starts_with(place))
             || self.searched.iter().any(|root| {
                 real.ancestors()
@@ -206,6 +287,8 @@ impl FileRules {
         self.protected
             .iter()
             .any(|place| real.starts_with(place) && !is_named(place))
+            || self.is_guarded(real, root)
+            || completes_repository(real)
             || real
                 .ancestors()
                 .skip(1)
@@ -217,6 +300,65 @@ impl FileRules {
                 })
             || is_git(real) && !real.is_dir()
     }
+}
+
+impl FileRules {
+    /// Whether a path is or lies in a place that is guarded by its name, or in a dotfile of a writable home folder.
+    fn is_guarded(&self, real: &Path, root: &Path) -> bool {
+        let is_named = |place: &Path| self.named.iter().any(|named| named.starts_with(place));
+        let is_foreign = real.components().any(|name| {
+            ["node_modules", "target"]
+                .iter()
+                .any(|f| name.as_os_str() == *f)
+        });
+        let is_dotted = |place: &Path| {
+            let name = place.file_name().map(OsStr::as_encoded_bytes);
+            self.home.as_deref() == place.parent()
+                && name.is_some_and(|name| name.starts_with(b"."))
+        };
+        real.ancestors()
+            .take_while(|place| place.starts_with(root) && *place != root)
+            .filter(|place| !is_named(place))
+            .any(|place| {
+                let has_name = || {
+                    self.unwritable
+                        .iter()
+                        .any(|pattern| pattern.matches_end(place))
+                };
+                place.ends_with(".pirn") || is_dotted(place) || !is_foreign && has_name()
+            })
+    }
+}
+
+/// The places that patterns name outright, as far as they are there.
+fn fixed_places(patterns: &[Pattern]) -> io::Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    for pattern in patterns {
+        let Pattern::At(place) = pattern else {
+            continue;
+        };
+        for place in pattern::places(place)? {
+            found.extend(unless_absent(&place, place.canonicalize())?);
+        }
+    }
+    Ok(found)
+}
+
+/// Whether writing a file would lay out a git folder under another name, with settings or hooks of somebody's choice.
+fn completes_repository(real: &Path) -> bool {
+    let Some(folder) = real.parent() else {
+        return false;
+    };
+    let has = |name: &str| folder.join(name).symlink_metadata().is_ok();
+    let is_called = |name: &str| real.file_name().is_some_and(|found| found == name);
+    if is_called("HEAD") {
+        return !is_git(folder) && (has("hooks") || GIT_FILES.iter().any(|name| has(name)));
+    }
+    let is_hook = folder.ends_with("hooks")
+        && folder
+            .parent()
+            .is_some_and(|above| above.join("HEAD").symlink_metadata().is_ok());
+    is_hook || GIT_FILES.iter().any(|name| is_called(name)) && has("HEAD")
 }
 
 /// Whether a folder is git's own, by its name or by what is in it: a link may lead to it.

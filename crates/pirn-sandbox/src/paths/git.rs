@@ -1,118 +1,211 @@
 //! What a git repository runs or believes: hooks, settings, and where it looks for them.
 
-use std::io::Read as _;
+mod settings;
+
+use std::ffi::OsStr;
+use std::io;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Component, Path, PathBuf};
 
-use super::{Plan, WhenAbsent};
+use super::plan::{Plan, WhenAbsent};
+use super::regular::{read_regular, unless_absent};
+pub(crate) use settings::harmless_settings;
 
 /// How deep folders of submodules may lie below `modules`, whose names are paths.
 const MODULE_DEPTH_MAX: usize = 6;
 /// The longest file that names a folder.
 const POINTER_BYTES_MAX: u64 = 64 * 1024;
+/// How many git folders one place may lead to; a repository with a thousand submodules has as many.
+const FAMILY_MAX: usize = 10_000;
 /// What makes git take the folder itself for the common one; an empty file would make it fail.
 pub(super) const HERE: &[u8] = b".\n";
 
-/// Protects what was found under the name `.git`; returns a further folder that has to be writable for commits to work.
-pub(super) fn protect(plan: &mut Plan<'_>, git: &Path) -> Option<PathBuf> {
-    let metadata = git.symlink_metadata().ok()?;
-    if metadata.is_symlink() {
-        plan.gap(format!(
-            "{} is a link, which can be replaced.",
-            git.display()
-        ));
-        let real = git.canonicalize().ok()?;
-        if real.is_dir() && plan.is_writable(&real) {
-            protect_folder(plan, &real);
-        }
-        return None;
-    }
-    if metadata.is_dir() {
-        protect_folder(plan, git);
-        return None;
-    }
-    plan.protect(git, WhenAbsent::Skip);
-    worktree(plan, git)
+/// A git folder, without links in its path.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct GitFolder {
+    pub(crate) path: PathBuf,
+    pub(crate) kind: GitFolderKind,
 }
 
-/// Protects a git folder with those of its submodules and what leads its worktrees to it.
-pub(super) fn protect_folder(plan: &mut Plan<'_>, folder: &Path) {
-    // Without it git takes the folder for something else, and a program can as well make a new one.
-    if !folder.join("HEAD").exists() {
-        return;
+/// What git reads from a git folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum GitFolderKind {
+    /// Everything.
+    Whole,
+    /// What concerns one worktree; hooks and settings are elsewhere.
+    Worktree,
+}
+
+/// The git folders that a place leads git to, by git's own rule: a folder, a file that names one, or a link to either; with the
+/// folder that it shares, its submodules and worktrees.
+pub(crate) fn folders_of(place: &Path) -> io::Result<Vec<GitFolder>> {
+    let mut family = Vec::new();
+    if let Some(start) = start_of(place)? {
+        add_family(start, &mut family)?;
     }
-    plan.pin(folder);
-    plan.protect(&folder.join("hooks"), WhenAbsent::CreateFolder);
-    plan.protect(&folder.join("config"), WhenAbsent::CreateFile(Vec::new()));
-    plan.protect(&folder.join("config.worktree"), WhenAbsent::Skip);
-    plan.protect(
-        &folder.join("commondir"),
-        WhenAbsent::CreateFile(HERE.to_vec()),
-    );
-    for worktree in folders(&folder.join("worktrees")) {
-        for name in ["commondir", "gitdir", "config.worktree"] {
-            plan.protect(&worktree.join(name), WhenAbsent::Skip);
+    Ok(family)
+}
+
+/// The git folder that a place named `.git` stands for.
+fn start_of(place: &Path) -> io::Result<Option<PathBuf>> {
+    let Some(real) = unless_absent(place, place.canonicalize())? else {
+        return Ok(None);
+    };
+    let Some(metadata) = unless_absent(&real, real.symlink_metadata())? else {
+        return Ok(None);
+    };
+    if metadata.is_dir() {
+        return Ok(Some(real));
+    }
+    let Some(named) = pointer(&real, b"gitdir:")? else {
+        return Ok(None);
+    };
+    // Relative to where the file seems to be.
+    let folder = place.parent().unwrap_or(place).join(named);
+    folder_at(&folder)
+}
+
+/// The real path of a folder, if there is one.
+fn folder_at(path: &Path) -> io::Result<Option<PathBuf>> {
+    let Some(real) = unless_absent(path, path.canonicalize())? else {
+        return Ok(None);
+    };
+    Ok(is_folder(&real)?.then_some(real))
+}
+
+fn is_folder(path: &Path) -> io::Result<bool> {
+    let metadata = unless_absent(path, path.symlink_metadata())?;
+    Ok(metadata.is_some_and(|metadata| metadata.is_dir()))
+}
+
+fn is_there(path: &Path) -> io::Result<bool> {
+    Ok(unless_absent(path, path.symlink_metadata())?.is_some())
+}
+
+fn add_family(start: PathBuf, family: &mut Vec<GitFolder>) -> io::Result<()> {
+    let mut open = vec![start];
+    while let Some(path) = open.pop() {
+        if family.iter().any(|known| known.path == path) {
+            continue;
         }
-    }
-    let mut modules: Vec<(PathBuf, usize)> = vec![(folder.join("modules"), 0)];
-    while let Some((parent, depth)) = modules.pop() {
-        for module in folders(&parent) {
-            if module.join("HEAD").exists() {
-                protect_folder(plan, &module);
-            } else if depth < MODULE_DEPTH_MAX {
-                modules.push((module, depth + 1));
+        if family.len() >= FAMILY_MAX {
+            return Err(io::Error::other(format!(
+                "{} leads to more than {FAMILY_MAX} git folders.",
+                path.display()
+            )));
+        }
+        let common = match pointer(&path.join("commondir"), b"")? {
+            Some(named) => folder_at(&path.join(named))?.filter(|common| *common != path),
+            None => None,
+        };
+        let kind = match &common {
+            Some(_) => GitFolderKind::Worktree,
+            None => GitFolderKind::Whole,
+        };
+        open.extend(common);
+        open.extend(folders_in(&path.join("worktrees"))?);
+        let mut modules: Vec<(PathBuf, usize)> = vec![(path.join("modules"), 0)];
+        while let Some((parent, depth)) = modules.pop() {
+            for module in folders_in(&parent)? {
+                let is_git = is_there(&module.join("HEAD"))? || is_there(&module.join("config"))?;
+                if is_git {
+                    open.push(module);
+                } else if depth < MODULE_DEPTH_MAX {
+                    modules.push((module, depth + 1));
+                }
             }
         }
+        family.push(GitFolder { path, kind });
     }
+    Ok(())
 }
 
-fn folders(parent: &Path) -> Vec<PathBuf> {
-    let Ok(entries) = parent.read_dir() else {
-        return Vec::new();
+fn folders_in(parent: &Path) -> io::Result<Vec<PathBuf>> {
+    let Some(entries) = unless_absent(parent, parent.read_dir())? else {
+        return Ok(Vec::new());
     };
-    let mut found: Vec<PathBuf> = entries
-        .flatten()
-        .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
-        .map(|entry| entry.path())
-        .collect();
+    let mut found = Vec::new();
+    for entry in entries {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            found.push(entry.path());
+        }
+    }
     found.sort();
-    found
+    Ok(found)
+}
+
+/// The path in a small file, behind a word.
+fn pointer(file: &Path, word: &[u8]) -> io::Result<Option<PathBuf>> {
+    let Some(bytes) = read_regular(file, POINTER_BYTES_MAX)? else {
+        return Ok(None);
+    };
+    Ok(bytes.strip_prefix(word).map(|named| {
+        let named = named.trim_ascii();
+        PathBuf::from(OsStr::from_bytes(named))
+    }))
+}
+
+/// Protects what git reads from a folder.
+pub(super) fn protect_folder(plan: &mut Plan<'_>, folder: &GitFolder) -> io::Result<()> {
+    let GitFolder { path, kind } = folder;
+    plan.pin(path);
+    match kind {
+        GitFolderKind::Worktree => {
+            for name in ["commondir", "gitdir", "config.worktree"] {
+                plan.protect(&path.join(name), WhenAbsent::Skip)?;
+            }
+        }
+        GitFolderKind::Whole => {
+            plan.protect(&path.join("hooks"), WhenAbsent::CreateFolder)?;
+            plan.protect(&path.join("config"), WhenAbsent::CreateFile(Vec::new()))?;
+            plan.protect(&path.join("config.worktree"), WhenAbsent::Skip)?;
+            plan.protect(
+                &path.join("commondir"),
+                WhenAbsent::CreateFile(HERE.to_vec()),
+            )?;
+        }
+    }
+    Ok(())
 }
 
 /// The common git folder of a worktree. A program could have written the `.git` file, so the folder it names must lie where
 /// the program could not write, and point back.
-fn worktree(plan: &Plan<'_>, git_file: &Path) -> Option<PathBuf> {
-    let folder = git_file.parent()?;
-    let named = read_pointer(git_file)?;
-    let named = named.strip_prefix("gitdir:")?.trim();
-    let own = folder.join(named).canonicalize().ok()?;
+pub(super) fn common_outside(plan: &Plan<'_>, git_file: &Path) -> io::Result<Option<PathBuf>> {
+    let Some(named) = pointer(git_file, b"gitdir:")? else {
+        return Ok(None);
+    };
+    let Some(own) = folder_at(&git_file.parent().unwrap_or(git_file).join(named))? else {
+        return Ok(None);
+    };
     if plan.is_writable(&own) {
-        return None;
+        return Ok(None);
     }
-    let back = own.join(read_pointer(&own.join("gitdir"))?.trim());
-    if back.canonicalize().ok()? != git_file.canonicalize().ok()? {
-        return None;
-    }
-    let common = own
-        .join(read_pointer(&own.join("commondir"))?.trim())
-        .canonicalize()
-        .ok()?;
+    let (Some(back), Some(shared)) = (
+        pointer(&own.join("gitdir"), b"")?,
+        pointer(&own.join("commondir"), b"")?,
+    ) else {
+        return Ok(None);
+    };
+    let back = own.join(back);
+    let leads_back = match unless_absent(&back, back.canonicalize())? {
+        Some(back) => unless_absent(git_file, git_file.canonicalize())? == Some(back),
+        None => false,
+    };
+    let Some(common) = folder_at(&own.join(shared))?.filter(|_common| leads_back) else {
+        return Ok(None);
+    };
     // As git lays it out: <common>/worktrees/<name>.
-    let mut below = own.strip_prefix(&common).ok()?.components();
+    let mut below = own
+        .strip_prefix(&common)
+        .unwrap_or(Path::new(""))
+        .components();
     let is_laid_out = below.next() == Some(Component::Normal("worktrees".as_ref()))
         && below.next().is_some()
         && below.next().is_none();
-    let is_git = ["HEAD", "objects", "refs"]
-        .iter()
-        .all(|name| common.join(name).exists());
-    (is_laid_out && is_git).then_some(common)
-}
-
-fn read_pointer(file: &Path) -> Option<String> {
-    let mut text = String::new();
-    std::fs::File::open(file)
-        .ok()?
-        .take(POINTER_BYTES_MAX)
-        .read_to_string(&mut text)
-        .ok()?;
-    Some(text)
+    let mut is_git = true;
+    for name in ["HEAD", "objects", "refs"] {
+        is_git &= is_there(&common.join(name))?;
+    }
+    Ok((is_laid_out && is_git).then_some(common))
 }

@@ -1,7 +1,10 @@
 //! Patterns for file names: `*` and `?` within a name, `**/` in front for any depth.
 
 use std::ffi::OsStr;
+use std::io;
 use std::path::{Component, Path, PathBuf};
+
+use super::regular::unless_absent;
 
 /// How many entries of folders one absolute pattern may look at.
 const ENTRIES_MAX: usize = 10_000;
@@ -34,6 +37,14 @@ impl Pattern {
         path.file_name().is_some_and(|name| {
             self.matches_entry(path.parent().unwrap_or_else(|| Path::new("")), name)
         })
+    }
+
+    /// Whether a name is what this pattern ends in. Never for a fixed place.
+    pub(super) fn matches_name(&self, name: &[u8]) -> bool {
+        match self {
+            Self::At(_) => false,
+            Self::Anywhere(names) => names.last().is_some_and(|last| name_matches(last, name)),
+        }
     }
 
     /// Whether the path of an entry of a folder ends in this pattern's names. Looks at the folder only where the name matches.
@@ -71,8 +82,8 @@ pub(super) fn expand(text: &str, working_folder: &Path, home: Option<&Path>) -> 
     (!text.is_empty()).then(|| working_folder.join(text))
 }
 
-/// The existing places that a path with wildcards stands for, and whether all were looked at.
-pub(super) fn places(pattern: &Path) -> (Vec<PathBuf>, bool) {
+/// The existing places that a path with wildcards stands for.
+pub(super) fn places(pattern: &Path) -> io::Result<Vec<PathBuf>> {
     let mut found = vec![PathBuf::new()];
     let mut entries_left = ENTRIES_MAX;
     for component in pattern.components() {
@@ -86,14 +97,18 @@ pub(super) fn places(pattern: &Path) -> (Vec<PathBuf>, bool) {
         }
         let mut next = Vec::new();
         for folder in found {
-            let Ok(entries) = folder.read_dir() else {
+            let Some(entries) = unless_absent(&folder, folder.read_dir())? else {
                 continue;
             };
-            for entry in entries.flatten() {
+            for entry in entries {
                 if entries_left == 0 {
-                    return (next, false);
+                    return Err(io::Error::other(format!(
+                        "{} stands for more files than the {ENTRIES_MAX} that are looked at.",
+                        pattern.display()
+                    )));
                 }
                 entries_left -= 1;
+                let entry = entry?;
                 if name_matches(bytes, entry.file_name().as_encoded_bytes()) {
                     next.push(entry.path());
                 }
@@ -101,8 +116,13 @@ pub(super) fn places(pattern: &Path) -> (Vec<PathBuf>, bool) {
         }
         found = next;
     }
-    found.retain(|place| place.symlink_metadata().is_ok());
-    (found, true)
+    let mut places = Vec::new();
+    for place in found {
+        if unless_absent(&place, place.symlink_metadata())?.is_some() {
+            places.push(place);
+        }
+    }
+    Ok(places)
 }
 
 /// Whether a name matches: `*` stands for any bytes, `?` for one.

@@ -153,3 +153,150 @@ impl StartupFile {
 pub(super) fn passing_on(name: &str) -> Vec<u8> {
     format!(". ~/{name}\n").into_bytes()
 }
+
+/// A file or folder by which another program starts something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OtherProgram {
+    /// As in [`crate::Protection::unwritable`].
+    pub pattern: &'static str,
+    /// What it would start, for people.
+    pub reason: &'static str,
+}
+
+const fn other(pattern: &'static str, reason: &'static str) -> OtherProgram {
+    OtherProgram { pattern, reason }
+}
+
+/// What other agents, editors and shells start programs by, at any depth of writable folders.
+pub const UNWRITABLE_DEFAULT: &[OtherProgram] = &[
+    other(
+        "**/.vscode",
+        "tasks, debuggers and settings that name programs",
+    ),
+    other(
+        "**/*.code-workspace",
+        "the same for Visual Studio Code's workspaces",
+    ),
+    other("**/.idea", "run configurations and startup tasks"),
+    other("**/.zed", "tasks and language servers"),
+    other("**/.fleet", "run configurations"),
+    other("**/.nova", "tasks"),
+    other(
+        "**/.devcontainer",
+        "containers that an editor starts, with commands",
+    ),
+    other("**/.devcontainer.json", "the same in a file"),
+    other("**/.claude", "hooks, permissions and commands of an agent"),
+    other("**/.codex", "hooks, servers and permissions of an agent"),
+    other("**/.cursor", "servers and hooks of an agent"),
+    other("**/.gemini", "servers and commands of an agent"),
+    other("**/.windsurf", "servers and hooks of an agent"),
+    other("**/.opencode", "plugins and commands of an agent"),
+    other("**/.continue", "servers of an agent"),
+    other("**/.roo", "servers of an agent"),
+    other("**/.pi", "extensions of an agent"),
+    other("**/.mcp.json", "servers that agents start"),
+    other(
+        "**/.envrc",
+        "a script that direnv runs on entering the folder",
+    ),
+    other("**/mise.toml", "hooks and tools on entering the folder"),
+    other("**/.mise.toml", "hooks and tools on entering the folder"),
+    other("**/.mise", "hooks and tools on entering the folder"),
+    other("**/.exrc", "commands of vi"),
+    other("**/.nvimrc", "commands of an editor"),
+    other("**/.nvim.lua", "commands of an editor"),
+    other("**/.vimrc", "commands of an editor"),
+    other("**/.lvimrc", "commands of an editor"),
+    other(
+        "**/.dir-locals.el",
+        "settings of Emacs that may be commands",
+    ),
+    other("**/.helix", "language servers of an editor"),
+    other("**/.autoenv", "a script on entering the folder"),
+];
+
+/// What of a home folder's dotfiles can be read: what builds and their tools need. Not written: caches are written where the
+/// user makes them writable.
+pub const HOME_READABLE_DEFAULT: &[&str] = &[
+    // Settings of git and what it knows about hosts.
+    "~/.gitconfig",
+    "~/.gitignore",
+    "~/.gitignore_global",
+    "~/.gitattributes",
+    "~/.config/git",
+    "~/.ssh/known_hosts",
+    // Programs and libraries that users install for themselves.
+    "~/.local/bin",
+    "~/.local/lib",
+    "~/.local/pipx",
+    "~/.local/share/mise",
+    "~/.local/share/uv",
+    "~/.local/share/pipx",
+    "~/.local/share/pnpm",
+    "~/.local/share/fnm",
+    "~/.local/share/rtx",
+    "~/.local/share/virtualenvs",
+    "~/.local/share/gem",
+    "~/.local/share/man",
+    "~/.local/share/fonts",
+    "~/.local/share/mime",
+    "~/.local/state/nix",
+    // Toolchains and what they keep.
+    "~/.asdf",
+    "~/.bun",
+    "~/.cabal",
+    "~/.cache",
+    "~/.cargo",
+    "~/.conda",
+    "~/.deno",
+    "~/.dotnet",
+    "~/.elan",
+    "~/.fnm",
+    "~/.gem",
+    "~/.ghcup",
+    "~/.goenv",
+    "~/.gradle",
+    "~/.ivy2",
+    "~/.jabba",
+    "~/.jdks",
+    "~/.jenv",
+    "~/.julia",
+    "~/.konan",
+    "~/.luarocks",
+    "~/.m2",
+    "~/.mix",
+    "~/.n",
+    "~/.nix-defexpr",
+    "~/.nix-profile",
+    "~/.npm",
+    "~/.nuget",
+    "~/.nvm",
+    "~/.nodenv",
+    "~/.opam",
+    "~/.phpenv",
+    "~/.pkgx",
+    "~/.pub-cache",
+    "~/.pyenv",
+    "~/.pnpm-store",
+    "~/.rbenv",
+    "~/.rustup",
+    "~/.rvm",
+    "~/.sbt",
+    "~/.sdkman",
+    "~/.stack",
+    "~/.swiftpm",
+    "~/.tfenv",
+    "~/.tool-versions",
+    "~/.virtualenvs",
+    "~/.volta",
+    "~/.yarn",
+    "~/.zig",
+    // What every program with a window or a terminal reads.
+    "~/.fonts",
+    "~/.fontconfig",
+    "~/.config/fontconfig",
+    "~/.terminfo",
+    "~/.inputrc",
+    "~/.hushlogin",
+];

@@ -3,9 +3,7 @@
 use std::collections::BTreeSet;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
 
-use super::find::{WalkLimits, WalkResult, find_within};
 use super::pattern::{Pattern, name_matches};
 use super::{Paths, PlaceholderKind};
 use crate::policy::{Profile, Readable, SandboxPolicy};
@@ -152,7 +150,7 @@ fn write_roots_are_resolved_and_merged() {
     policy
         .write_roots
         .extend(["/", "/proc/self", "/dev"].map(PathBuf::from));
-    let paths = Paths::of(&policy);
+    let paths = Paths::of(&policy).unwrap();
     assert_eq!(paths.working_folder, tree.root.join("real"));
     assert_eq!(
         tree.named(&paths.write_roots),
@@ -167,7 +165,7 @@ fn reading_only_means_no_write_roots() {
     let mut policy = tree.policy();
     policy.profile = Profile::ReadOnly;
     policy.write_roots = vec![tree.root.join("home")];
-    let paths = Paths::of(&policy);
+    let paths = Paths::of(&policy).unwrap();
     assert_eq!(paths.write_roots, Vec::<PathBuf>::new());
     assert_eq!(paths.protected, Vec::<PathBuf>::new());
     assert_eq!(paths.placeholders, Vec::new());
@@ -189,7 +187,7 @@ fn git_folders_are_protected_at_any_depth() {
         ],
     );
     std::fs::remove_dir(tree.root.join("work/deep/er/.git/hooks")).unwrap();
-    let paths = Paths::of(&tree.policy());
+    let paths = Paths::of(&tree.policy()).unwrap();
     assert_eq!(
         tree.named(&paths.protected),
         set(&[
@@ -204,6 +202,12 @@ fn git_folders_are_protected_at_any_depth() {
             "work/deep/er/.git/commondir",
             "work/deep/er/.git/config",
             "work/deep/er/.git/hooks",
+            "work/empty/.git/commondir",
+            "work/empty/.git/config",
+            "work/empty/.git/hooks",
+            "work/node_modules/x/.git/commondir",
+            "work/node_modules/x/.git/config",
+            "work/node_modules/x/.git/hooks",
         ])
     );
     assert_eq!(
@@ -218,6 +222,11 @@ fn git_folders_are_protected_at_any_depth() {
             "work/deep",
             "work/deep/er",
             "work/deep/er/.git",
+            "work/empty",
+            "work/empty/.git",
+            "work/node_modules",
+            "work/node_modules/x",
+            "work/node_modules/x/.git",
         ])
     );
     assert_eq!(
@@ -228,9 +237,14 @@ fn git_folders_are_protected_at_any_depth() {
             "work/.pirn",
             "work/deep/er/.git/commondir",
             "work/deep/er/.git/hooks",
+            "work/empty/.git/commondir",
+            "work/empty/.git/config",
+            "work/empty/.git/hooks",
+            "work/node_modules/x/.git/commondir",
+            "work/node_modules/x/.git/config",
+            "work/node_modules/x/.git/hooks",
         ])
     );
-    assert_eq!(paths.protected_gaps, Vec::<String>::new());
     // Parents come before what lies in them.
     for (index, folder) in paths.pinned.iter().enumerate() {
         assert!(!paths.pinned[..index].iter().any(|p| p.starts_with(folder)));
@@ -238,11 +252,10 @@ fn git_folders_are_protected_at_any_depth() {
 }
 
 #[test]
-fn links_to_git_folders_are_a_gap() {
+fn links_lead_to_git_folders() {
     let tree = tree_with_git(&["work/real"], &["work/.git->real", "home/"]);
-    let paths = Paths::of(&tree.policy());
+    let paths = Paths::of(&tree.policy()).unwrap();
     assert!(tree.named(&paths.protected).contains("work/real/hooks"));
-    assert_eq!(paths.protected_gaps.len(), 1);
 }
 
 /// The folder of a repository becomes writable for a worktree of it, and only if it says so itself.
@@ -260,7 +273,7 @@ fn worktrees_lead_to_their_repository() {
         )
     };
     let tree = entries("ROOT/work/.git\n", "../..\n");
-    let paths = Paths::of(&tree.policy());
+    let paths = Paths::of(&tree.policy()).unwrap();
     assert_eq!(tree.named(&paths.write_roots), set(&["main/.git", "work"]));
     assert_eq!(
         tree.named(&paths.protected),
@@ -281,7 +294,7 @@ fn worktrees_lead_to_their_repository() {
         ("", "../.."),
     ] {
         let tree = entries(back, common);
-        let paths = Paths::of(&tree.policy());
+        let paths = Paths::of(&tree.policy()).unwrap();
         assert_eq!(
             tree.named(&paths.write_roots),
             set(&["work"]),
@@ -301,7 +314,7 @@ fn a_forged_worktree_opens_nothing() {
             "work/forged/worktrees/a/commondir=ROOT/home/secret",
         ],
     );
-    let paths = Paths::of(&tree.policy());
+    let paths = Paths::of(&tree.policy()).unwrap();
     assert_eq!(tree.named(&paths.write_roots), set(&["work"]));
 }
 
@@ -310,7 +323,7 @@ fn start_up_files_are_protected_where_the_home_folder_is_writable() {
     let tree = Tree::new(&["home/.bashrc=x", "home/.profile=x", "home/work/"]);
     let mut policy = tree.policy();
     policy.working_folder = tree.root.join("home");
-    let paths = Paths::of(&policy);
+    let paths = Paths::of(&policy).unwrap();
     let protected = tree.named(&paths.protected);
     for name in [
         ".bashrc",
@@ -341,7 +354,7 @@ fn start_up_files_are_protected_where_the_home_folder_is_writable() {
     assert_eq!(tree.named(&paths.pinned), set(&["home/.config"]));
 
     policy.working_folder = tree.root.join("home/work");
-    let paths = Paths::of(&policy);
+    let paths = Paths::of(&policy).unwrap();
     assert_eq!(tree.named(&paths.protected), set(&["home/work/.pirn"]));
 }
 
@@ -350,7 +363,7 @@ fn what_is_named_outright_is_not_protected() {
     let tree = tree_with_git(&["work/.git"], &["home/"]);
     let mut policy = tree.policy();
     policy.write_roots = vec![tree.root.join("work/.git/hooks")];
-    let paths = Paths::of(&policy);
+    let paths = Paths::of(&policy).unwrap();
     assert_eq!(
         tree.named(&paths.protected),
         set(&["work/.git/commondir", "work/.git/config", "work/.pirn"])
@@ -385,7 +398,7 @@ fn unreadable_places_are_found() {
         ]
         .map(str::to_owned),
     );
-    let paths = Paths::of(&policy);
+    let paths = Paths::of(&policy).unwrap();
     let found: Vec<(BTreeSet<String>, bool)> = [true, false]
         .map(|is_folder| {
             let places = paths.unreadable.iter().filter(|p| p.is_folder == is_folder);
@@ -395,13 +408,19 @@ fn unreadable_places_are_found() {
     assert_eq!(
         found,
         [
-            (set(&["home/.ssh", "work/src/keys", "work/sub/.envs"]), true),
+            (
+                set(&[
+                    "home/.config",
+                    "home/.ssh",
+                    "work/src/keys",
+                    "work/sub/.envs"
+                ]),
+                true
+            ),
             (
                 set(&[
                     "elsewhere/netrc",
                     "elsewhere/secret",
-                    "home/.config/one/token",
-                    "home/.config/two/token",
                     "work/.env",
                     "work/sub/.env.local",
                 ]),
@@ -413,13 +432,144 @@ fn unreadable_places_are_found() {
 }
 
 #[test]
-fn work_inside_an_unreadable_place_is_a_gap() {
-    let tree = Tree::new(&["home/.kube/work/"]);
+fn no_work_happens_in_an_unreadable_place_or_in_the_folder_of_pirn() {
+    let tree = Tree::new(&["home/.kube/work/", "home/.dotfiles/work/", "own/work/"]);
     let mut policy = tree.policy();
-    policy.working_folder = tree.root.join("home/.kube/work");
-    let paths = Paths::of(&policy);
-    assert_eq!(paths.unreadable, Vec::new());
-    assert_eq!(paths.unreadable_gaps.len(), 1);
+    policy.protection.pirn_home = Some(tree.root.join("own"));
+    for (folder, is_refused) in [
+        ("home/.kube/work", true),
+        ("own/work", true),
+        ("own", true),
+        ("home/.dotfiles/work", false),
+    ] {
+        policy.working_folder = tree.root.join(folder);
+        let paths = Paths::of(&policy);
+        assert_eq!(paths.is_err(), is_refused, "{folder}: {paths:?}");
+    }
+}
+
+#[test]
+fn dotfiles_are_closed_but_for_what_is_listed() {
+    let tree = Tree::new(&[
+        "work/",
+        "home/.aws/credentials=x",
+        "home/.bashrc=x",
+        "home/.cargo/bin/",
+        "home/.cargo/credentials.toml=x",
+        "home/.config/git/config=x",
+        "home/.config/other/token=x",
+        "home/.dotfiles/work/",
+        "home/.dotfiles/token=x",
+        "home/.npmrc=x",
+        "home/.ssh/id=x",
+        "home/.ssh/known_hosts=x",
+        "home/.system->/usr",
+        "home/.work->ROOT/work",
+        "home/notes=x",
+        "own/auth.json=x",
+        "own/skills/one/",
+    ]);
+    let mut policy = tree.policy();
+    policy.write_roots = vec![tree.root.join("home/.dotfiles/work")];
+    policy.protection.pirn_home = Some(tree.root.join("own"));
+    policy.protection.pirn_home_readable = vec![tree.root.join("own/skills")];
+    let hidden = |policy: &SandboxPolicy| {
+        let paths = Paths::of(policy).unwrap();
+        tree.named(paths.unreadable.iter().map(|place| &place.path))
+    };
+    let expected = [
+        "home/.aws",
+        "home/.bashrc",
+        "home/.cargo/credentials.toml",
+        "home/.config/other",
+        "home/.dotfiles/token",
+        "home/.npmrc",
+        "home/.ssh/id",
+        "own/auth.json",
+    ];
+    assert_eq!(hidden(&policy), set(&expected));
+    policy.protection.home_readable = vec!["~/.bashrc".to_owned()];
+    policy.protection.pirn_home_readable.clear();
+    assert_eq!(
+        hidden(&policy),
+        set(&[
+            "home/.aws",
+            "home/.cargo",
+            "home/.config",
+            "home/.dotfiles/token",
+            "home/.npmrc",
+            "home/.ssh",
+            "own",
+        ])
+    );
+}
+
+#[test]
+fn what_starts_other_programs_is_protected_at_any_depth() {
+    let tree = Tree::new(&[
+        "home/",
+        "work/.envrc=x",
+        "work/a/.vscode/tasks.json=x",
+        "work/a/b/.pirn/mcp.json=x",
+        "work/node_modules/x/.vscode/tasks.json=x",
+        "work/node_modules/x/.git/",
+        "work/bare/HEAD=x",
+        "work/bare/objects/",
+        "work/bare/refs/",
+    ]);
+    let mut policy = tree.policy();
+    let protected = |policy: &SandboxPolicy| {
+        let paths = Paths::of(policy).unwrap();
+        tree.named(
+            paths
+                .protected
+                .iter()
+                .filter(|path| !path.ends_with("commondir")),
+        )
+    };
+    let always = [
+        "work/.pirn",
+        "work/a/b/.pirn",
+        "work/bare/config",
+        "work/bare/hooks",
+        "work/node_modules/x/.git/config",
+        "work/node_modules/x/.git/hooks",
+    ];
+    let mut all = set(&always);
+    all.extend(set(&["work/.envrc", "work/a/.vscode"]));
+    assert_eq!(protected(&policy), all);
+    policy.protection.unwritable.clear();
+    assert_eq!(protected(&policy), set(&always));
+}
+
+#[test]
+fn a_bound_that_is_reached_is_an_error_that_names_its_setting() {
+    let tree = tree_with_git(&["work/a/.git", "work/b/.git"], &["home/", "work/.env=x"]);
+    for (files, places, setting) in [(4, 100, "sandbox.filesMax"), (100, 3, "sandbox.placesMax")] {
+        let mut policy = tree.policy();
+        policy.protection.files_max = files;
+        policy.protection.places_max = places;
+        let error = Paths::of(&policy).unwrap_err().to_string();
+        assert!(error.contains(setting), "{error}");
+    }
+}
+
+#[test]
+fn what_is_no_regular_file_is_neither_opened_nor_waited_for() {
+    let tree = Tree::new(&[
+        "home/",
+        "work/sub/",
+        "work/loop->loop",
+        "work/ok/.git/HEAD=x",
+    ]);
+    for name in ["work/sub/.git", "work/.env", "work/ok/.git/commondir"] {
+        let made = std::process::Command::new("mkfifo")
+            .arg(tree.root.join(name))
+            .status();
+        assert!(made.unwrap().success());
+    }
+    let paths = Paths::of(&tree.policy()).unwrap();
+    assert!(tree.named(&paths.protected).contains("work/ok/.git/hooks"));
 }
 
 #[test]
@@ -427,7 +577,7 @@ fn chosen_places_are_readable_by_name_and_target() {
     let tree = Tree::new(&["work/", "home/data/", "chosen->home/data"]);
     let mut policy = tree.policy();
     policy.readable = Readable::Only(vec![tree.root.join("chosen"), "~/nothing".into()]);
-    let roots = Paths::of(&policy).read_roots.unwrap();
+    let roots = Paths::of(&policy).unwrap().read_roots.unwrap();
     for path in ["/usr", "/etc/passwd"] {
         assert!(roots.contains(&PathBuf::from(path)), "{path}");
     }
@@ -439,33 +589,5 @@ fn chosen_places_are_readable_by_name_and_target() {
         .collect();
     assert_eq!(below, set(&["chosen", "home/data", "work"]));
     policy.readable = Readable::Everything;
-    assert_eq!(Paths::of(&policy).read_roots, None);
-}
-
-#[test]
-fn a_walk_is_bounded_and_says_so() {
-    let tree = Tree::new(&["a/b/c/.git/", "d/.git/", "e=1", "f=1", "loop->a"]);
-    let roots = [tree.root.clone()];
-    let names = |found: &WalkResult| tree.named(&found.git);
-    let walk = |entries, depth, stopped| {
-        let stopped = &AtomicBool::new(stopped);
-        let bounds = WalkLimits {
-            entries,
-            depth,
-            stopped,
-        };
-        find_within(&roots, &[], &bounds)
-    };
-    let all = walk(100, 10, false);
-    assert_eq!(names(&all), set(&["a/b/c/.git", "d/.git"]));
-    assert!(!all.cut_short);
-    let shallow = walk(100, 1, false);
-    assert_eq!(names(&shallow), set(&["d/.git"]));
-    assert!(shallow.cut_short);
-    let few = walk(3, 10, false);
-    assert_eq!(names(&few), set(&[]));
-    assert!(few.cut_short);
-    let stopped = walk(100, 10, true);
-    assert_eq!(names(&stopped), set(&[]));
-    assert!(stopped.cut_short);
+    assert_eq!(Paths::of(&policy).unwrap().read_roots, None);
 }

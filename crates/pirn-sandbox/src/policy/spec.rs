@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Level, LevelChoice, Limits, Network, Profile, Readable, SandboxPolicy};
+use super::{Level, LevelChoice, Limits, Network, Profile, Protection, Readable, SandboxPolicy};
 use crate::mode::NetworkMode;
 use crate::network::{NetworkAsker, NetworkOptions, NetworkProxy, NetworkRules};
 use crate::os_text;
@@ -35,6 +35,8 @@ pub struct PolicySpec {
     /// The user's home, for `~` and for start-up files of shells.
     #[serde(with = "os_text::optional_path")]
     pub home: Option<PathBuf>,
+    /// What is protected besides.
+    pub protection: Protection,
     /// Where the private temporary folder is created.
     #[serde(with = "os_text::path")]
     pub temp_dir: PathBuf,
@@ -57,6 +59,7 @@ impl PolicySpec {
             readable,
             unreadable,
             home,
+            protection,
             temp_dir,
             limits,
             level,
@@ -72,6 +75,7 @@ impl PolicySpec {
             readable,
             unreadable,
             home,
+            protection,
             temp_dir,
             limits,
             level,
@@ -116,6 +120,7 @@ impl PolicySpec {
             readable: self.readable,
             unreadable: self.unreadable,
             home: self.home,
+            protection: self.protection,
             temp_dir: self.temp_dir,
             limits: self.limits,
             level: self.level,

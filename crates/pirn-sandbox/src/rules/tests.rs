@@ -71,7 +71,7 @@ impl Place {
     fn rules(&self, handled: HandledAccess) -> Rules {
         Rules::make(RulesRequest {
             handled,
-            paths: &Paths::of(&self.policy),
+            paths: &Paths::of(&self.policy).unwrap(),
             private_temp: &self.root.join("temp/private"),
             devices: &self.root.join("temp/parts/dev"),
             shared_memory: &self.root.join("temp/parts/shm"),
@@ -255,7 +255,7 @@ fn a_place_that_is_gone_does_no_harm() {
     let place = place();
     let paths = Paths {
         write_roots: vec![Path::new("/nowhere/at/all").to_owned()],
-        ..Paths::of(&place.policy)
+        ..Paths::of(&place.policy).unwrap()
     };
     let rules = Rules::make(RulesRequest {
         handled: HandledAccess::Writes,

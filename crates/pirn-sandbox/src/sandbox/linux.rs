@@ -250,10 +250,6 @@ impl PreparedLevel {
         purpose: Purpose,
     ) -> io::Result<Launch> {
         let path_plan = self.path_plan(policy)?;
-        match purpose {
-            Purpose::Run => self.cache.expect_more(policy, Instant::now()),
-            Purpose::Try => {}
-        }
         let directory = match directory {
             Some(directory) => directory.to_owned(),
             None => path_plan.paths.working_folder.clone(),
@@ -276,6 +272,11 @@ impl PreparedLevel {
         })
     }
 
+    /// What children make in writable places is looked at when they have ended.
+    pub(crate) fn cache(&self) -> &PathCache {
+        &self.cache
+    }
+
     fn namespaces(&self, mounts: &MountPlan) -> io::Result<Namespaces> {
         Ok(Namespaces {
             flags: NAMESPACES,
@@ -291,7 +292,7 @@ impl PreparedLevel {
 
     /// What the paths come to, made again when they have changed.
     fn path_plan(&self, policy: &SandboxPolicy) -> io::Result<Arc<PathPlan>> {
-        let paths = self.cache.get(policy, Instant::now());
+        let paths = self.cache.get(policy, Instant::now())?;
         let mut path_plan = self
             .path_plan
             .lock()
@@ -301,24 +302,24 @@ impl PreparedLevel {
         {
             return Ok(Arc::clone(path_plan));
         }
-        let paths = self.hold(policy, paths);
+        let paths = self.hold(policy, paths)?;
         let made = Arc::new(self.make_path_plan(policy, paths)?);
         *path_plan = Some(Arc::clone(&made));
         Ok(made)
     }
 
     /// Sees to it that what children's mounts go on is there and stays.
-    fn hold(&self, policy: &SandboxPolicy, paths: Arc<Paths>) -> Arc<Paths> {
+    fn hold(&self, policy: &SandboxPolicy, paths: Arc<Paths>) -> io::Result<Arc<Paths>> {
         if self.view(policy).is_none() {
-            return paths;
+            return Ok(paths);
         }
-        match self.placeholders.hold(&paths) {
-            PlaceholderCheck::All => paths,
+        match self.placeholders.hold(&paths)? {
+            PlaceholderCheck::All => Ok(paths),
             // A sandbox of another process may have removed what stood in. It does not any more: now it is known that we need it.
             PlaceholderCheck::Outdated => {
-                let paths = self.cache.renew(policy, Instant::now());
-                self.placeholders.hold(&paths);
-                paths
+                let paths = self.cache.renew(policy, Instant::now())?;
+                self.placeholders.hold(&paths)?;
+                Ok(paths)
             }
         }
     }

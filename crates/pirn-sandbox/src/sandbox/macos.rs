@@ -40,7 +40,7 @@ impl PreparedLevel {
                 policy.temp_dir.display()
             ))
         })?;
-        let paths = Paths::of(policy);
+        let paths = Paths::of(policy).map_err(|source| Error::confinement(source.to_string()))?;
         let reach = match policy.network {
             Network::Off | Network::AllowList(_) => NetworkAccess::Nothing,
             Network::On => NetworkAccess::Everything,

@@ -2,15 +2,16 @@
 
 mod record;
 
-use std::collections::BTreeMap;
-use std::fs::{DirBuilder, File, OpenOptions};
-use std::io::{Read as _, Write as _};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{DirBuilder, OpenOptions};
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::folders::{CleanupLock, needed_by_living};
-use crate::paths::{Paths, Placeholder, PlaceholderKind};
-use crate::sys::Folder;
+use crate::paths::{Paths, Placeholder, PlaceholderKind, open_regular};
+use crate::sys::{self, Folder};
 use record::Record;
 
 /// Those that this process has created, with the number of sandboxes that need them: one must not be removed under the mounts
@@ -54,18 +55,19 @@ impl Placeholders {
         self.parts.parent().unwrap_or(&self.parts)
     }
 
-    /// Creates what is missing. What cannot be created cannot be created by a confined program either.
-    pub(super) fn hold(&self, paths: &Paths) -> PlaceholderCheck {
+    /// Creates what is missing. What may not be created may not be created by a confined program either; for every other reason,
+    /// such as a full disk, it fails.
+    pub(super) fn hold(&self, paths: &Paths) -> io::Result<PlaceholderCheck> {
         let mut created = created();
         let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
         // Without it, what is there may be removed in this very moment; the next look finds that out.
         let _lock = CleanupLock::take(self.temp_dir());
         let mut planned = made_for(paths, &created, &used);
         planned.extend_from_slice(&paths.placeholders);
-        self.record(paths, planned);
+        self.record(paths, planned)?;
         let mut failed = false;
         for placeholder in &paths.placeholders {
-            if create(placeholder) {
+            if create(placeholder)? {
                 let entry = created.entry(placeholder.path.clone());
                 entry.or_insert_with(|| Created {
                     kind: placeholder.kind.clone(),
@@ -77,33 +79,34 @@ impl Placeholders {
         }
         if failed {
             let made = made_for(paths, &created, &used);
-            self.record(paths, made);
+            self.record(paths, made)?;
         }
+        let protected = Needed::of(&paths.protected);
         for (path, entry) in created.iter_mut() {
-            if is_needed(path, &paths.protected) && !used.contains(path) {
+            if is_needed(path, &protected) && !used.contains(path) {
                 used.push(path.clone());
                 entry.users += 1;
             }
         }
-        let is_new = |path: &Path| paths.placeholders.iter().any(|new| new.path == path);
+        let new: BTreeSet<&Path> = paths.placeholders.iter().map(|new| &*new.path).collect();
+        let is_new = |path: &Path| new.contains(path);
         let is_gone = |path: &PathBuf| !is_new(path) && path.symlink_metadata().is_err();
-        if paths.protected.iter().any(is_gone) {
+        Ok(if paths.protected.iter().any(is_gone) {
             PlaceholderCheck::Outdated
         } else {
             PlaceholderCheck::All
-        }
+        })
     }
 
     /// Writes down what must be removed after us, and what must stay while we live.
-    fn record(&self, paths: &Paths, made: Vec<Placeholder>) {
+    fn record(&self, paths: &Paths, made: Vec<Placeholder>) -> io::Result<()> {
         let roots = &paths.write_roots;
         if roots.iter().any(|root| self.parts.starts_with(root)) {
             // Programs could write to it, so it would be worth nothing.
-            return;
+            return Ok(());
         }
         let needed = paths.protected.clone();
-        // Programs must not come to do more because the disk is full.
-        let _unwritten = Record { made, needed }.write(&self.parts);
+        Record { made, needed }.write(&self.parts)
     }
 }
 
@@ -114,9 +117,10 @@ fn made_for(
     created: &BTreeMap<PathBuf, Created>,
     used: &[PathBuf],
 ) -> Vec<Placeholder> {
+    let protected = Needed::of(&paths.protected);
     created
         .iter()
-        .filter(|(path, _)| used.contains(path) || is_needed(path, &paths.protected))
+        .filter(|(path, _)| used.contains(path) || is_needed(path, &protected))
         .map(|(path, entry)| Placeholder {
             path: path.clone(),
             kind: entry.kind.clone(),
@@ -124,9 +128,19 @@ fn made_for(
         .collect()
 }
 
-/// Whether one of these is a path or lies in it.
-fn is_needed(path: &Path, needed: &[PathBuf]) -> bool {
-    needed.iter().any(|needed| needed.starts_with(path))
+/// Places, in order.
+struct Needed<'paths>(BTreeSet<&'paths Path>);
+
+impl<'paths> Needed<'paths> {
+    fn of(places: &'paths [PathBuf]) -> Self {
+        Self(places.iter().map(PathBuf::as_path).collect())
+    }
+}
+
+/// Whether one of these is a path or lies in it: it would come right after.
+fn is_needed(path: &Path, needed: &Needed<'_>) -> bool {
+    let next = needed.0.range(path..).next();
+    next.is_some_and(|next| next.starts_with(path))
 }
 
 impl Drop for Placeholders {
@@ -179,7 +193,7 @@ fn remove_all(parts: &Path, mut placeholders: Vec<Placeholder>, needed: Option<&
     // What is inside comes first.
     placeholders.sort_by(|one, other| other.path.cmp(&one.path));
     placeholders.retain(|Placeholder { path, kind }| {
-        let is_needed = needed.is_none_or(|needed| is_needed(path, needed));
+        let is_needed = needed.is_none_or(|needed| is_needed(path, &Needed::of(needed)));
         if !is_needed {
             remove(path, kind);
         }
@@ -198,24 +212,58 @@ fn created() -> MutexGuard<'static, BTreeMap<PathBuf, Created>> {
     CREATED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Confined programs may put links into the way, so the folder is opened without following any.
-fn create(placeholder: &Placeholder) -> bool {
-    let Some((_folder, entry)) = reach(&placeholder.path) else {
-        return false;
-    };
-    match &placeholder.kind {
-        PlaceholderKind::Folder => DirBuilder::new().create(entry).is_ok(),
+/// Confined programs may put links into the way, so the folder is opened without following any. Says whether it is there now.
+fn create(placeholder: &Placeholder) -> io::Result<bool> {
+    let created = reach(&placeholder.path).and_then(|(_folder, entry)| match &placeholder.kind {
+        PlaceholderKind::Folder => DirBuilder::new().create(entry),
         PlaceholderKind::File(content) => OpenOptions::new()
             .write(true)
             .create_new(true)
             .open(entry)
-            .is_ok_and(|mut file| file.write_all(content).is_ok()),
+            .and_then(|mut file| file.write_all(content)),
+    });
+    match created {
+        Ok(()) => Ok(true),
+        // Somebody was faster, or it is refused to every program of this user: to one that owns the folder only until it changes
+        // its mode.
+        Err(error)
+            if matches!(error.raw_os_error(), Some(libc::EACCES))
+                && !is_ours(placeholder.path.parent())
+                || matches!(
+                    error.raw_os_error(),
+                    Some(
+                        libc::EEXIST
+                            | libc::EPERM
+                            | libc::EROFS
+                            | libc::ENOENT
+                            | libc::ENOTDIR
+                            | libc::ELOOP
+                    )
+                ) =>
+        {
+            Ok(false)
+        }
+        Err(error) => Err(io::Error::new(
+            error.kind(),
+            format!(
+                "{} cannot be put in the place of something that is protected: {error}",
+                placeholder.path.display()
+            ),
+        )),
     }
+}
+
+fn is_ours(folder: Option<&Path>) -> bool {
+    folder.is_some_and(|folder| {
+        folder
+            .symlink_metadata()
+            .is_ok_and(|metadata| metadata.uid() == sys::user().id)
+    })
 }
 
 /// Leaves what somebody has changed since.
 fn remove(path: &Path, kind: &PlaceholderKind) {
-    let Some((_folder, entry)) = reach(path) else {
+    let Ok((_folder, entry)) = reach(path) else {
         return;
     };
     let _left = match kind {
@@ -227,20 +275,20 @@ fn remove(path: &Path, kind: &PlaceholderKind) {
 }
 
 /// The folder of a path, and a way to the path through it.
-fn reach(path: &Path) -> Option<(Folder, PathBuf)> {
-    let folder = Folder::open(path.parent()?).ok()?;
-    let entry = folder.entry(path).ok()?;
-    Some((folder, entry))
+fn reach(path: &Path) -> io::Result<(Folder, PathBuf)> {
+    let folder = Folder::open(path.parent().unwrap_or(path))?;
+    let entry = folder.entry(path)?;
+    Ok((folder, entry))
 }
 
 fn holds(path: &Path, content: &[u8]) -> bool {
     let mut found = Vec::new();
-    path.symlink_metadata()
-        .is_ok_and(|metadata| metadata.is_file())
-        && File::open(path).is_ok_and(|file| {
+    open_regular(path).is_ok_and(|file| {
+        file.is_some_and(|file| {
             let limit = content.len() as u64 + 1;
             file.take(limit).read_to_end(&mut found).is_ok() && found == content
         })
+    })
 }
 
 #[cfg(test)]

@@ -141,7 +141,6 @@ pub(super) fn refusal(policy: &SandboxPolicy, failures: &[LevelFailure]) -> Stri
 /// What is not kept though a policy says so, in sentences.
 #[derive(Debug)]
 pub(super) struct Gaps<'ready> {
-    pub(super) protected: &'ready [String],
     pub(super) unreadable: Vec<&'ready str>,
     /// Whether other programs' sockets are visible and can be connected to.
     pub(super) sees_sockets: bool,
@@ -159,12 +158,6 @@ pub(super) fn gaps(level: Level, policy: &SandboxPolicy, gaps: &Gaps<'_>) -> Vec
             layer: Layer::ProtectedPaths,
             reason: "Without a mount namespace, git hooks and settings in writable folders can be written.".to_owned(),
             remedy: stronger(),
-        });
-    } else if !gaps.protected.is_empty() {
-        missing.push(MissingLayer {
-            layer: Layer::ProtectedPaths,
-            reason: format!("Partly: {}", gaps.protected.join(" ")),
-            remedy: None,
         });
     }
     if !gaps.unreadable.is_empty() {

@@ -64,7 +64,9 @@ fn values_count() {
       "defaultProjectTrust": "never",
       "sandbox": {
         "profile": "read-only", "network": "allow-list", "require": "standard", "writeRoots": ["~/cache", "/srv/out"],
-        "readable": "listed", "readRoots": ["/opt"], "unreadable": ["...", "**/*.pem"], "allowedHosts": ["a.example:443"],
+        "readable": "listed", "readRoots": ["/opt"], "unreadable": ["...", "**/*.pem"],
+        "unwritable": ["**/.x"], "homeReadable": ["~/.x"], "environment": ["A_KEY"], "filesMax": 5000, "placesMax": 500,
+        "allowedHosts": ["a.example:443"],
         "deniedHosts": ["*.b.example"], "privateNetworks": true, "memoryMb": 512, "processes": 64,
       },
       "codemode": {"memoryMb": 64, "memoryTotalMb": 512, "cpuSeconds": 5, "timeoutSeconds": 60, "callsInFlight": 8,
@@ -224,6 +226,11 @@ sandbox.readable        | "listed"            | "everything"        | "listed" !
 sandbox.readRoots       | null                | ["/opt"]            | ["/opt"]
 sandbox.unreadable      | null                | ["/srv/x"]          | ["...", "/srv/x"]
 sandbox.unreadable      | ["/a"]              | ["..."]             | ["/a", "..."]
+sandbox.unwritable      | null                | ["**/x"]            | ["...", "**/x"]
+sandbox.homeReadable    | null                | ["~/.x"]            | ["..."] !
+sandbox.environment     | null                | ["A_KEY"]           | [] !
+sandbox.filesMax        | null                | 5000                | 2000000 !
+sandbox.placesMax       | null                | 500                 | 20000 !
 sandbox.allowedHosts    | ["a", "b"]          | ["b", "c"]          | ["b"] !
 sandbox.deniedHosts     | ["a"]               | ["b"]               | ["a", "b"]
 sandbox.privateNetworks | null                | true                | false !

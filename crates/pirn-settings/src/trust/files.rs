@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// The folder of a project's files for Pirn.
-const PROJECT_FOLDER: &str = ".pirn";
+pub(super) const PROJECT_FOLDER: &str = ".pirn";
 
 /// One kind of file that needs trust.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,8 +8,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use pirn_file::{Access, FileLock};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
-use super::Trust;
+use super::{Trust, covered};
 
 /// The file's name in Pirn's folder.
 const FILE_NAME: &str = "trust.json";
@@ -17,6 +19,8 @@ const FILE_NAME: &str = "trust.json";
 const LOCK_NAME: &str = "trust.json.lock";
 /// How long another process may hold the lock. It is held for one small write.
 const LOCK_WAIT: Duration = Duration::from_millis(200);
+/// What the files of projects held when a folder above was trusted, in Pirn's folder.
+const COVERED_NAME: &str = "trusted-files.json";
 /// Bytes of the file; thousands of decisions fit.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 
@@ -81,7 +85,7 @@ impl TrustStore {
         let Some(path) = self.path() else {
             return Ok(None);
         };
-        let decisions = read(&path)?;
+        let decisions: Decisions = read(&path)?;
         Ok(folder.ancestors().find_map(|folder| {
             // A name that is not text cannot be a key; another folder's name must not stand for it.
             let key = folder.to_str()?;
@@ -111,7 +115,7 @@ impl TrustStore {
         let path = home.join(FILE_NAME);
         create_private(home).map_err(|error| StoreError::io(home, "cannot be made", error))?;
         let _lock = lock(&home.join(LOCK_NAME))?;
-        let mut decisions = read(&path)?;
+        let mut decisions: Decisions = read(&path)?;
         for (folder, trust) in changes {
             let Some(key) = folder.to_str() else {
                 return Err(StoreError {
@@ -126,6 +130,38 @@ impl TrustStore {
             }
         }
         write(&path, &decisions).map_err(|error| StoreError::io(&path, "cannot be written", error))
+    }
+}
+
+/// Folders of projects, and what they held.
+type Covered = BTreeMap<String, String>;
+
+impl TrustStore {
+    /// Keeps what the projects below a trusted folder hold: the decision is given for that, and not for what comes later.
+    pub(super) fn cover(&self, folder: &Path) -> Result<(), StoreError> {
+        let Some(home) = &self.folder else {
+            return Ok(());
+        };
+        let path = home.join(COVERED_NAME);
+        let below = covered::projects_below(folder);
+        let _lock = lock(&home.join(LOCK_NAME))?;
+        let mut all: Covered = read(&path)?;
+        all.retain(|other, _| !Path::new(other).starts_with(folder));
+        all.extend(
+            below
+                .into_iter()
+                .filter_map(|(project, digest)| Some((project.to_str()?.to_owned(), digest))),
+        );
+        write(&path, &all).map_err(|error| StoreError::io(&path, "cannot be written", error))
+    }
+
+    /// What a project's folder held when a folder above was trusted.
+    pub(super) fn covered(&self, project: &Path) -> Result<Option<String>, StoreError> {
+        let (Some(home), Some(key)) = (&self.folder, project.to_str()) else {
+            return Ok(None);
+        };
+        let all: Covered = read(&home.join(COVERED_NAME))?;
+        Ok(all.get(key).cloned())
     }
 }
 
@@ -147,11 +183,11 @@ fn lock(path: &Path) -> Result<FileLock, StoreError> {
         })
 }
 
-fn read(path: &Path) -> Result<Decisions, StoreError> {
+fn read<T: DeserializeOwned + Default>(path: &Path) -> Result<T, StoreError> {
     let unreadable = |error| StoreError::io(path, "cannot be read", error);
     let file = match File::open(path) {
         Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Decisions::new()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(T::default()),
         Err(error) => return Err(unreadable(error)),
     };
     let mut text = String::new();
@@ -172,8 +208,8 @@ fn read(path: &Path) -> Result<Decisions, StoreError> {
     })
 }
 
-fn write(path: &Path, decisions: &Decisions) -> io::Result<()> {
-    let text = format!("{}\n", serde_json::to_string_pretty(decisions)?);
+fn write(path: &Path, value: &impl Serialize) -> io::Result<()> {
+    let text = format!("{}\n", serde_json::to_string_pretty(value)?);
     pirn_file::replace(path, text.as_bytes(), Access::Private)
 }
 

@@ -109,9 +109,11 @@ const DECISIONS: &str = r#"
 | {"$/srv/project": false}                     | no  |     | ask    |      | Untrusted saved own
 | {"$/srv/project": true}                      | yes |     | never  |      | Trusted saved own
 | {"$/srv/project": false}                     | yes | yes | ask    |      | Trusted flag
-| {"$/srv": true}                              | yes |     | ask    |      | Trusted saved
+| {"$/srv": true}                              | no  |     | ask    |      | Trusted saved
+| {"$/srv": true}                              | yes |     | ask    |      | Untrusted undecided !
+| {"$/srv": true}                              | yes |     | always |      | Trusted setting
 | {"$/srv": true, "$/srv/project": false}     | yes |     | ask    |      | Untrusted saved own
-| {"$/srv": true, "$/srv/project": null}      | yes |     | ask    |      | Trusted saved
+| {"$/srv": true, "$/srv/project": null}      | yes |     | ask    |      | Untrusted undecided !
 | {"$/srv": null}                              | yes |     | ask    |      | Untrusted undecided !
 | {"/": false}                                  | no  |     | ask    |      | Untrusted saved
 | {"$/srv/proj": true, "$/srv/project/x": true} | yes |   | ask    |      | Untrusted undecided !
@@ -152,6 +154,29 @@ fn the_order_of_what_decides() {
         };
         let verdict = fixture.verdict(flag, default_trust, answer);
         assert_eq!(verdict, expected, "{row}");
+    }
+}
+
+/// A decision about a folder above covers what was there when it was given, and nothing that came later.
+#[test]
+fn a_decision_above_covers_the_files_it_was_given_for() {
+    let fixture = Fixture::new();
+    fixture.gate();
+    let verdict = || fixture.verdict(None, DefaultTrust::Ask, None);
+    assert_eq!(verdict(), "Untrusted undecided !");
+    let above = fixture.project.parent().unwrap();
+    TrustAnswer::Trust.save(above, &fixture.store()).unwrap();
+    assert_eq!(verdict(), "Trusted saved");
+    std::fs::write(fixture.project.join(".pirn/mcp.json"), "{}").unwrap();
+    assert_eq!(verdict(), "Untrusted undecided !");
+    TrustAnswer::TrustParent
+        .save(&fixture.project, &fixture.store())
+        .unwrap();
+    assert_eq!(verdict(), "Trusted saved");
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink("/etc", fixture.project.join(".pirn/extensions")).unwrap();
+        assert_eq!(verdict(), "Untrusted undecided !");
     }
 }
 

@@ -72,6 +72,7 @@ impl<'a> Confinement<'a> {
             let denials = sandbox.explain(&text, status, &decisions);
             explanations.extend(denials.into_iter().map(|denial| denial.sentence));
         }
+        explanations.extend(child.set_aside());
         Findings {
             sandbox: summary(sandbox),
             explanations,

@@ -1,22 +1,30 @@
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::time::Duration;
+
 use super::*;
 use crate::paths::tests::Tree;
 
-/// The longest wait for a walk.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// What a child does between two looks.
+fn look(tree: &Tree, act: impl FnOnce(&Path)) -> (PathCache, Vec<String>) {
+    let cache = PathCache::default();
+    cache.get(&tree.policy(), Instant::now()).unwrap();
+    cache.child_starts();
+    act(&tree.root.join("work"));
+    let notes = cache.look(&tree.policy(), Instant::now());
+    cache.child_is_gone();
+    (cache, notes)
+}
 
-fn cache(until: Duration, worth: Range<Duration>) -> PathCache {
-    PathCache {
-        shared: Arc::new(Shared {
-            schedule: RefreshSchedule {
-                after: Duration::ZERO,
-                until,
-                worth,
-            },
-            ..Shared::default()
-        }),
-        thread: Mutex::default(),
+fn write(folder: &Path, files: &[(&str, &str)]) {
+    for (name, content) in files {
+        let file = folder.join(name);
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(file, content).unwrap();
     }
 }
+
+const EVIL: &str = "[core]\n\tbare = false\n\tfsmonitor = touch x\n";
+const CLEAN: &str = "[core]\n\tbare = false\n";
 
 #[test]
 fn answers_are_kept_for_seconds() {
@@ -24,78 +32,183 @@ fn answers_are_kept_for_seconds() {
     let policy = tree.policy();
     let cache = PathCache::default();
     let start = Instant::now();
-    let first = cache.get(&policy, start);
+    let first = cache.get(&policy, start).unwrap();
     std::fs::write(tree.root.join("work/.env"), "x").unwrap();
-    let second = cache.get(&policy, start + Duration::from_secs(1));
+    let second = cache.get(&policy, start + Duration::from_secs(1)).unwrap();
     assert_eq!(first, second);
-    let later = cache.get(&policy, start + Duration::from_secs(6));
+    let later = cache.get(&policy, start + Duration::from_secs(6)).unwrap();
     assert_eq!(later.unreadable.len(), 1);
     std::fs::write(tree.root.join("work/.env.local"), "x").unwrap();
-    let renewed = cache.renew(&policy, start + Duration::from_secs(7));
+    let renewed = cache
+        .renew(&policy, start + Duration::from_secs(7))
+        .unwrap();
     assert_eq!(renewed.unreadable.len(), 2);
 }
 
 #[test]
-fn answers_are_made_ahead_while_children_are_started() {
-    let tree = Tree::new(&["work/", "home/"]);
-    let policy = tree.policy();
-    let cache = cache(PATIENCE, Duration::ZERO..PATIENCE);
-    let start = Instant::now();
-    cache.get(&policy, start);
-    cache.expect_more(&policy, start);
-    std::fs::write(tree.root.join("work/.env"), "x").unwrap();
-    // Nobody but the thread can find it: the answer that was got is never too old.
-    while cache.get(&policy, start).unreadable.is_empty() {
-        assert!(start.elapsed() < PATIENCE, "the thread does not walk");
-        std::thread::yield_now();
-    }
-    let shared = Arc::clone(&cache.shared);
-    drop(cache);
-    assert!(!shared.state().has_thread);
-    assert_eq!(Arc::strong_count(&shared), 1);
-}
-
-#[test]
-fn nothing_is_made_ahead_of_nobody_or_for_nothing() {
-    let tree = Tree::new(&["work/", "home/"]);
-    let policy = tree.policy();
-    for cache in [
-        cache(Duration::ZERO, Duration::ZERO..PATIENCE),
-        cache(PATIENCE, PATIENCE..PATIENCE * 2),
-    ] {
-        let start = Instant::now();
-        cache.get(&policy, start);
-        cache.expect_more(&policy, start);
-        assert!(!cache.shared.state().has_thread);
+fn a_repository_that_a_child_made_is_disarmed_and_stays_writable() {
+    for folder in ["new/.git", "bare", "node_modules/x/.git"] {
+        let tree = Tree::new(&["work/", "home/"]);
+        let (cache, notes) = look(&tree, |work| {
+            write(
+                &work.join(folder),
+                &[
+                    ("HEAD", "ref: refs/heads/x"),
+                    ("objects/x", ""),
+                    ("refs/x", ""),
+                    ("config", EVIL),
+                    ("hooks/pre-commit", "touch x"),
+                    ("hooks/a.sample", ""),
+                ],
+            );
+        });
+        assert_eq!(notes.len(), 2, "{notes:?}");
+        let folder = tree.root.join("work").join(folder);
+        let config = std::fs::read_to_string(folder.join("config")).unwrap();
+        assert_eq!(config, CLEAN);
+        assert!(!folder.join("hooks").exists());
+        assert!(folder.join("hooks.set-aside-1/pre-commit").exists());
+        assert!(folder.join("config.set-aside-1").exists());
+        let paths = cache.renew(&tree.policy(), Instant::now()).unwrap();
+        assert!(!paths.protected.iter().any(|path| path.starts_with(&folder)));
+        // What is harmless is left alone, and what is not is found again.
+        assert_eq!(cache.look(&tree.policy(), Instant::now()), [""; 0]);
+        write(&folder, &[("config", EVIL)]);
+        assert_eq!(cache.look(&tree.policy(), Instant::now()).len(), 1);
     }
 }
 
 #[test]
-fn the_next_walk_is_due_before_the_answer_is_too_old() {
-    let start = Instant::now();
-    let at = |seconds| start + Duration::from_secs(seconds);
-    for (walked, used, now, wait) in [
-        (0, 0, 0, Some(4)),
-        (0, 0, 3, Some(1)),
-        (0, 0, 4, Some(0)),
-        (24, 0, 24, Some(4)),
-        (26, 0, 26, None),
-        (26, 10, 26, Some(4)),
-        (0, 0, 31, None),
-    ] {
-        let state = State {
-            last: Some(CachedPaths {
-                at: at(walked),
-                took: Duration::from_millis(100),
-                paths: Arc::default(),
-            }),
-            used: Some(at(used)),
-            has_thread: true,
-        };
-        assert_eq!(
-            state.next_walk(&RefreshSchedule::default(), at(now)),
-            wait.map(Duration::from_secs),
-            "{walked} {used} {now}"
+fn every_form_of_a_repository_is_found() {
+    /// Makes a repository whose settings are at a path.
+    type Form = (&'static str, fn(&Path));
+    let forms: [Form; 6] = [
+        ("git/config", |work| {
+            write(&work.join("git"), &[("HEAD", "x"), ("config", EVIL)]);
+            std::fs::create_dir(work.join("sub")).unwrap();
+            symlink("../git", work.join("sub/.git")).unwrap();
+        }),
+        ("gd/config", |work| {
+            write(&work.join("gd"), &[("config", EVIL)]);
+            write(work, &[("sub/.git", "gitdir: ../gd\n")]);
+        }),
+        ("common/config", |work| {
+            write(&work.join("common"), &[("config", EVIL)]);
+            write(
+                work,
+                &[
+                    ("sub/.git/HEAD", "x"),
+                    ("sub/.git/commondir", "../../common"),
+                ],
+            );
+        }),
+        ("sub/.git/modules/a/b/config", |work| {
+            write(&work.join("sub/.git/modules/a/b"), &[("config", EVIL)]);
+        }),
+        (".env.d/x/.git/config", |work| {
+            write(&work.join(".env.d/x/.git"), &[("config", EVIL)]);
+        }),
+        ("closed/.git/config", |work| {
+            write(&work.join("closed/.git"), &[("config", EVIL)]);
+            let mode = std::fs::Permissions::from_mode(0o500);
+            std::fs::set_permissions(work.join("closed"), mode).unwrap();
+        }),
+    ];
+    for (config, make) in forms {
+        let tree = Tree::new(&["work/", "home/"]);
+        let (_cache, notes) = look(&tree, make);
+        assert_eq!(notes.len(), 1, "{config}: {notes:?}");
+        let found = std::fs::read_to_string(tree.root.join("work").join(config)).unwrap();
+        assert_eq!(found, CLEAN, "{config}");
+    }
+}
+
+#[test]
+fn what_git_begins_to_read_in_a_known_repository_is_set_aside() {
+    let tree = Tree::new(&[
+        "home/",
+        "work/.git/HEAD=ref: refs/heads/main",
+        "work/.git/config=x",
+        "work/linked/.git/HEAD=x",
+        "work/linked/.git/hooks->../../hooks",
+        "work/hooks/a=x",
+    ]);
+    let (_cache, notes) = look(&tree, |work| {
+        write(work, &[(".git/config.worktree", EVIL)]);
+        std::fs::remove_file(work.join(".git/HEAD")).unwrap();
+        std::fs::remove_file(work.join("linked/.git/hooks")).unwrap();
+        write(work, &[("linked/.git/hooks/pre-commit", "x")]);
+    });
+    assert_eq!(notes.len(), 3, "{notes:?}");
+    let work = tree.root.join("work");
+    let head = std::fs::read_to_string(work.join(".git/HEAD")).unwrap();
+    assert_eq!(head, "ref: refs/heads/main");
+    assert!(!work.join(".git/config.worktree").exists());
+    assert!(work.join("linked/.git/hooks").is_symlink());
+}
+
+#[test]
+fn files_of_other_programs_are_set_aside_unless_they_were_there() {
+    let tree = Tree::new(&["home/", "work/.envrc=x", "work/a/.pirn/settings.json=x"]);
+    let (_cache, notes) = look(&tree, |work| {
+        write(
+            work,
+            &[
+                ("b/.pirn/mcp.json", "x"),
+                ("b/.vscode/tasks.json", "x"),
+                ("node_modules/x/.vscode/tasks.json", "x"),
+            ],
         );
+    });
+    assert_eq!(notes.len(), 2, "{notes:?}");
+    let work = tree.root.join("work");
+    for (name, is_there) in [
+        (".envrc", true),
+        ("a/.pirn/settings.json", true),
+        ("b/.pirn", false),
+        ("b/.vscode", false),
+        ("b/.vscode.set-aside-1/tasks.json", true),
+        ("node_modules/x/.vscode/tasks.json", true),
+    ] {
+        assert_eq!(work.join(name).exists(), is_there, "{name}");
     }
+}
+
+#[test]
+fn what_appears_while_no_child_lives_is_of_the_user() {
+    let tree = Tree::new(&["work/", "home/"]);
+    let cache = PathCache::default();
+    cache.get(&tree.policy(), Instant::now()).unwrap();
+    let git = tree.root.join("work/new/.git");
+    write(&git, &[("HEAD", "x"), ("config", EVIL)]);
+    let later = Instant::now() + Duration::from_secs(6);
+    let paths = cache.get(&tree.policy(), later).unwrap();
+    assert!(paths.protected.contains(&git.join("config")));
+    assert_eq!(std::fs::read_to_string(git.join("config")).unwrap(), EVIL);
+}
+
+#[test]
+fn what_cannot_be_looked_at_stops_what_comes_after() {
+    let tree = Tree::new(&["work/", "home/"]);
+    let cache = PathCache::default();
+    let mut policy = tree.policy();
+    policy.protection.files_max = 1_000;
+    cache.get(&policy, Instant::now()).unwrap();
+    cache.child_starts();
+    let many = tree.root.join("work/many");
+    std::fs::create_dir(&many).unwrap();
+    for number in 0..1_001 {
+        std::fs::write(many.join(number.to_string()), "").unwrap();
+    }
+    write(&tree.root.join("work/new/.git"), &[("config", EVIL)]);
+    let notes = cache.look(&policy, Instant::now());
+    cache.child_is_gone();
+    assert!(notes.concat().contains("sandbox.filesMax"), "{notes:?}");
+    let error = cache.get(&policy, Instant::now()).unwrap_err();
+    assert!(error.to_string().contains("sandbox.filesMax"), "{error}");
+    // What the child has made is not forgotten meanwhile.
+    std::fs::remove_dir_all(&many).unwrap();
+    cache.get(&policy, Instant::now()).unwrap();
+    let config = std::fs::read_to_string(tree.root.join("work/new/.git/config")).unwrap();
+    assert_eq!(config, CLEAN);
 }

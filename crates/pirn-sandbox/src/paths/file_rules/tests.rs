@@ -9,6 +9,9 @@ fn word(result: &Result<(), FileRefusal>) -> &'static str {
     match result {
         Ok(()) => "ok",
         Err(FileRefusal::Unreadable(_)) => "unreadable",
+        Err(FileRefusal::HomeFile(_)) => "home file",
+        Err(FileRefusal::PirnHome(_)) => "pirn home",
+        Err(FileRefusal::Unknown(..)) => "unknown",
         Err(FileRefusal::NotListed(_)) => "not listed",
         Err(FileRefusal::OutsideWriteRoots(_)) => "outside",
         Err(FileRefusal::Protected(_)) => "protected",
@@ -20,6 +23,9 @@ fn word(result: &Result<(), FileRefusal>) -> &'static str {
 fn place() -> tempfile::TempDir {
     let place = tempfile::tempdir().unwrap();
     for folder in [
+        "user/.config/fish",
+        "work/headed",
+        "work/laid",
         "work/sub/.env.d",
         "work/.git/hooks",
         "work/bare/objects",
@@ -33,6 +39,8 @@ fn place() -> tempfile::TempDir {
         "work/a",
         "work/sub/.env",
         "work/bare/HEAD",
+        "work/headed/HEAD",
+        "work/laid/config",
         "user/.ssh/id",
         "user/b",
     ] {
@@ -89,6 +97,14 @@ fn files_are_judged_as_for_commands() {
         ("work/config", "ok", "ok"),
         ("work/.pirn/settings.json", "ok", "protected"),
         ("extra/.pirn/settings.json", "ok", "protected"),
+        ("work/sub/.pirn/mcp.json", "ok", "protected"),
+        ("work/sub/.vscode/tasks.json", "ok", "protected"),
+        ("work/node_modules/x/.vscode/tasks.json", "ok", "ok"),
+        ("work/laid/HEAD", "ok", "protected"),
+        ("work/headed/config", "ok", "protected"),
+        ("work/headed/hooks/update", "ok", "protected"),
+        ("user/.npmrc", "home file", "outside"),
+        ("user/.cargo/config.toml", "ok", "outside"),
     ];
     let write = Sandbox::on_demand(policy(root, Profile::WorkspaceWrite));
     let read_only = Sandbox::on_demand(policy(root, Profile::ReadOnly));
@@ -126,7 +142,8 @@ fn listed_places_and_start_up_files() {
     };
     assert_eq!(check("work/a"), "ok, ok");
     assert_eq!(check("extra/x"), "not listed, outside");
-    assert_eq!(check("user/.bashrc"), "ok, protected");
-    assert_eq!(check("user/.profile.d"), "ok, ok");
+    assert_eq!(check("user/.bashrc"), "home file, protected");
+    assert_eq!(check("user/.profile.d"), "home file, protected");
+    assert_eq!(check("user/.config/fish/x"), "ok, ok");
     assert_eq!(check("user/.ssh/new"), "unreadable, protected");
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::PolicySpec;
 use crate::mode::NetworkMode;
 use crate::network::NetworkRules;
-use crate::policy::{Level, LevelChoice, Limits, Profile, Readable};
+use crate::policy::{Level, LevelChoice, Limits, Profile, Protection, Readable};
 
 /// A name that is not UTF-8, where there can be one.
 fn odd_path() -> PathBuf {
@@ -35,6 +35,14 @@ fn every_field_survives_the_way() {
         readable: Readable::Only(vec![odd_path()]),
         unreadable: vec!["~/.ssh".to_owned()],
         home: Some(odd_path()),
+        protection: Protection {
+            unwritable: vec!["**/x".to_owned()],
+            home_readable: Vec::new(),
+            pirn_home: Some(odd_path()),
+            pirn_home_readable: vec![odd_path()],
+            files_max: 1,
+            places_max: u64::MAX,
+        },
         temp_dir: odd_path(),
         limits: Limits {
             memory_bytes: Some(u64::MAX),

@@ -12,7 +12,6 @@ impl PathPlan {
     /// What is not kept.
     fn gaps(&self, layers: &[Layer]) -> Gaps<'_> {
         Gaps {
-            protected: &self.paths.protected_gaps,
             sees_sockets: !layers.contains(&Layer::PrivateRoot) && !self.rules.path_sockets,
             has_proxy: layers.contains(&Layer::NetworkProxy),
             unreadable: self

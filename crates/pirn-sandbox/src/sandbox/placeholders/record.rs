@@ -17,8 +17,8 @@ use crate::paths::{Placeholder, PlaceholderKind};
 const NAME: &str = "placeholders";
 /// The file while it is written, so that no half of it is ever found.
 const NEW: &str = "placeholders.new";
-/// The longest record: a thousand places with the longest paths there are.
-const BYTES_MAX: u64 = 4_096 * 1_024;
+/// The longest record: as many places as can be protected, with long paths.
+const BYTES_MAX: u64 = 64 * 1_024 * 1_024;
 
 const FOLDER: &[u8] = b"folder";
 const FILE: &[u8] = b"file";

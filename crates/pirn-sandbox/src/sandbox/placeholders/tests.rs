@@ -71,14 +71,14 @@ fn stay_for_as_long_as_anybody_needs_them() {
     ];
     let first = stage.sandbox();
     assert_eq!(
-        first.0.hold(&paths(&missing, &protected)),
+        first.0.hold(&paths(&missing, &protected)).unwrap(),
         PlaceholderCheck::All
     );
     assert_eq!(std::fs::read(file).unwrap(), b"text");
     let second = stage.sandbox();
     // To the second one they are just there.
     assert_eq!(
-        second.0.hold(&paths(&[], &protected)),
+        second.0.hold(&paths(&[], &protected)).unwrap(),
         PlaceholderCheck::All
     );
     // Should its process be killed, they are its to remove.
@@ -102,11 +102,11 @@ fn are_made_again_when_they_have_gone() {
     );
     let there = paths(&[], std::slice::from_ref(&path));
     let (held, _parts) = stage.sandbox();
-    assert_eq!(held.hold(&missing), PlaceholderCheck::All);
-    assert_eq!(held.hold(&there), PlaceholderCheck::All);
+    assert_eq!(held.hold(&missing).unwrap(), PlaceholderCheck::All);
+    assert_eq!(held.hold(&there).unwrap(), PlaceholderCheck::All);
     std::fs::remove_dir(&path).unwrap();
-    assert_eq!(held.hold(&there), PlaceholderCheck::Outdated);
-    assert_eq!(held.hold(&missing), PlaceholderCheck::All);
+    assert_eq!(held.hold(&there).unwrap(), PlaceholderCheck::Outdated);
+    assert_eq!(held.hold(&missing).unwrap(), PlaceholderCheck::All);
     assert!(path.is_dir());
     drop(held);
     assert!(!path.exists());
@@ -122,7 +122,8 @@ fn are_not_made_through_links() {
     held.hold(&paths(
         &[placeholder(&path, PlaceholderKind::Folder)],
         &[path],
-    ));
+    ))
+    .unwrap();
     assert!(!stage.root.join("elsewhere/made").exists());
     assert_eq!(Record::read(parts.folder()).unwrap().made, []);
 }
@@ -194,7 +195,7 @@ fn of_the_dead_stay_while_somebody_needs_them_or_nobody_knows() {
     let config = stage.root.join(".config");
     let made = [&config, &fish, &pirn].map(|path| placeholder(path, PlaceholderKind::Folder));
     let dead = stage.dead(&made);
-    held.hold(&paths(&[], std::slice::from_ref(&fish)));
+    held.hold(&paths(&[], std::slice::from_ref(&fish))).unwrap();
     clear(&dead, None);
     assert!(fish.is_dir() && pirn.is_dir() && are_left(&dead));
     let needed = needed_by_living(&stage.temp, None);
