@@ -2,6 +2,8 @@
 //! between processes go with it, new files that only their owner can use, files of lines with one writer, and logs of bounded
 //! size.
 //!
+//! A [`HeldFolder`] is a folder that stays the same whatever becomes of its name; what is opened beneath it is not somewhere else.
+//!
 //! [`replace`] is all that most callers need. Who has to decide in the last moment makes a [`Draft`] and publishes it or drops
 //! it. Who changes what is there takes a [`FileLock`] first, reads, and replaces.
 //!
@@ -27,6 +29,7 @@
 
 mod append;
 mod draft;
+mod held_folder;
 mod lock;
 mod new;
 mod rotating_log;
@@ -34,6 +37,9 @@ mod target;
 
 pub use append::{AppendError, AppendFile};
 pub use draft::{Access, Draft, replace};
+#[cfg(target_os = "linux")]
+pub use held_folder::real_path;
+pub use held_folder::{Entry, EntryKind, HeldFolder, open_readable};
 pub use lock::FileLock;
 pub use new::{create_new, create_unique, write_unique};
 pub use rotating_log::RotatingLog;
