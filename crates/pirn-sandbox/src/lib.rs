@@ -81,7 +81,9 @@ pub use network::{
 };
 pub use os_text::OsText;
 pub use output::{CapturedOutput, ChildOutput};
-pub use paths::{FileRefusal, FileRules, HOME_READABLE_DEFAULT, OtherProgram, UNWRITABLE_DEFAULT};
+pub use paths::{
+    FileRefusal, FileRules, FolderRules, HOME_READABLE_DEFAULT, OtherProgram, UNWRITABLE_DEFAULT,
+};
 pub use policy::{
     Level, LevelChoice, Limits, Network, PolicySpec, Profile, Protection, Readable, SandboxPolicy,
     UNREADABLE_DEFAULT,

@@ -25,7 +25,7 @@ use crate::policy::Profile;
 #[cfg(target_os = "linux")]
 pub(crate) use cache::PathCache;
 pub(crate) use file_rules::FileRulesCache;
-pub use file_rules::{FileRefusal, FileRules};
+pub use file_rules::{FileRefusal, FileRules, FolderRules};
 pub(crate) use placeholder::{Placeholder, PlaceholderKind};
 use plan::Plan;
 #[cfg(target_os = "linux")]

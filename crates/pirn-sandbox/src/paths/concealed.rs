@@ -130,6 +130,13 @@ impl Concealed {
             })
     }
 
+    /// Whether some entries of a folder that is not hidden itself may be.
+    pub(super) fn is_partly(&self, folder: &Path) -> bool {
+        let is_on_the_way = folder.starts_with(&self.root)
+            && self.shown.iter().any(|shown| shown.starts_with(folder));
+        self.root == folder || self.root.parent() == Some(folder) || is_on_the_way
+    }
+
     /// The entries of the folder itself that are there and begin with a point.
     pub(super) fn dotted(&self) -> io::Result<Vec<PathBuf>> {
         match self.names {

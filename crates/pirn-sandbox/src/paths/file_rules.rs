@@ -2,10 +2,12 @@
 //!
 //! Nothing is walked through, so that a check costs some system calls only.
 
+use std::collections::HashSet;
 use std::ffi::OsStr;
+use std::fs::Metadata;
 use std::io;
 use std::path::{Component, Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 
 use super::concealed::{Concealed, ConcealedKind};
@@ -16,13 +18,16 @@ use crate::policy::{Profile, SandboxPolicy};
 
 /// Files in a git folder that name programs or lead git elsewhere.
 const GIT_FILES: [&str; 4] = ["config", "config.worktree", "commondir", "gitdir"];
+/// Files that are looked up by what they are: more than a home's secrets ever are.
+const IDENTITIES_MAX: usize = 10_000;
 /// What every git folder has.
 const GIT_MARKS: [&str; 3] = ["HEAD", "objects", "refs"];
 
 /// Which files tools of our own process may use for somebody whose commands are confined: those that the commands may use.
 /// The places that it names are those of some seconds ago at most; the path that is asked about is looked at anew each time.
 ///
-/// A link that is changed between a check and the use is not noticed.
+/// Whoever acts on a path opens it first and asks about what was opened ([`FileRules::check_read_opened`],
+/// [`FileRules::check_write_opened`]): a link can change between a check of its path and the use.
 #[derive(Debug, Clone)]
 pub struct FileRules {
     profile: Profile,
@@ -42,6 +47,42 @@ pub struct FileRules {
     private_temp: Option<PathBuf>,
     /// Why nothing is known, if that is so: then nothing may be used.
     unknown: Option<String>,
+    /// Looked up when a file with several names comes up.
+    identities: OnceLock<Identities>,
+}
+
+/// Files by what they are, since a file can have several names.
+#[derive(Debug, Clone, Default)]
+struct Identities {
+    hidden: HashSet<(u64, u64)>,
+    protected: HashSet<(u64, u64)>,
+}
+
+/// What a walk leaves out of one folder.
+#[derive(Debug)]
+pub struct FolderRules<'a> {
+    folder: PathBuf,
+    hidden: Vec<&'a OsStr>,
+    patterns: &'a [Pattern],
+    /// Where the entries have to be asked about one by one.
+    concealed: &'a [Concealed],
+    is_unknown: bool,
+}
+
+impl FolderRules<'_> {
+    /// Whether an entry must not be read.
+    pub fn hides(&self, name: &OsStr) -> bool {
+        self.is_unknown
+            || self.hidden.contains(&name)
+            || self
+                .patterns
+                .iter()
+                .any(|pattern| pattern.matches_entry(&self.folder, name))
+            || !self.concealed.is_empty() && {
+                let entry = self.folder.join(name);
+                self.concealed.iter().any(|place| place.hides(&entry))
+            }
+    }
 }
 
 /// Why a file may not be used, as a sentence that names the setting.
@@ -162,6 +203,7 @@ impl FileRules {
             protected,
             private_temp: private_temp.map(resolved).transpose()?,
             unknown: None,
+            identities: OnceLock::new(),
         })
     }
 
@@ -181,6 +223,7 @@ impl FileRules {
             protected: Vec::new(),
             private_temp: None,
             unknown: Some(error.to_string()),
+            identities: OnceLock::new(),
         }
     }
 
@@ -197,13 +240,21 @@ impl FileRules {
                 return Err(refusal);
             }
         }
+        self.check_listed_as(&real, path)
+    }
+
+    fn check_listed(&self, real: &Path) -> Result<(), FileRefusal> {
+        self.check_listed_as(real, real)
+    }
+
+    fn check_listed_as(&self, real: &Path, shown: &Path) -> Result<(), FileRefusal> {
         match &self.read_roots {
             Some(roots)
                 if self.profile != Profile::Off
-                    && !self.is_private(&real)
+                    && !self.is_private(real)
                     && !roots.iter().any(|root| real.starts_with(root)) =>
             {
-                Err(FileRefusal::NotListed(path.to_owned()))
+                Err(FileRefusal::NotListed(shown.to_owned()))
             }
             Some(_) | None => Ok(()),
         }
@@ -212,22 +263,134 @@ impl FileRules {
     /// Whether a file may be written or created. Links in an absolute `path` are followed.
     pub fn check_write(&self, path: &Path) -> Result<(), FileRefusal> {
         let real = real_path(path);
-        if self.is_private(&real) {
+        self.check_write_real(&real, path)?;
+        if self.is_private(&real) || self.profile == Profile::Off {
             return Ok(());
         }
-        self.are_known(path)?;
+        self.check_read(path)
+    }
+
+    fn check_write_real(&self, real: &Path, shown: &Path) -> Result<(), FileRefusal> {
+        if self.is_private(real) {
+            return Ok(());
+        }
+        self.are_known(shown)?;
         match self.profile {
             Profile::Off => Ok(()),
-            Profile::ReadOnly => Err(FileRefusal::ReadOnly(path.to_owned())),
+            Profile::ReadOnly => Err(FileRefusal::ReadOnly(shown.to_owned())),
             Profile::WorkspaceWrite => {
                 let Some(root) = self.write_roots.iter().find(|root| real.starts_with(root)) else {
-                    return Err(FileRefusal::OutsideWriteRoots(path.to_owned()));
+                    return Err(FileRefusal::OutsideWriteRoots(shown.to_owned()));
                 };
-                if self.is_protected(&real, root) {
-                    return Err(FileRefusal::Protected(path.to_owned()));
+                if self.is_protected(real, root) {
+                    return Err(FileRefusal::Protected(shown.to_owned()));
                 }
-                self.check_read(path)
+                Ok(())
             }
+        }
+    }
+
+    /// Whether a file or folder that is open may be read. `real` is where it is, without links.
+    pub fn check_read_opened(&self, real: &Path, metadata: &Metadata) -> Result<(), FileRefusal> {
+        if self.is_hidden_file(metadata) {
+            return Err(FileRefusal::Unreadable(real.to_owned()));
+        }
+        self.check_read_real(real)
+    }
+
+    /// Whether what is at a path without links may be read. For folders, which have one name only.
+    pub fn check_read_real(&self, real: &Path) -> Result<(), FileRefusal> {
+        match self.hiding(real, real) {
+            Some(refusal) => Err(refusal),
+            None => self.check_listed(real),
+        }
+    }
+
+    /// Whether an entry of a folder that is open may be written or made. `real` is where the entry is; where it is a link, the link
+    /// itself is meant.
+    pub fn check_write_opened(&self, real: &Path) -> Result<(), FileRefusal> {
+        self.check_write_real(real, real)?;
+        if self.profile == Profile::Off || self.is_private(real) {
+            return Ok(());
+        }
+        self.check_read_real(real)
+    }
+
+    /// Whether a file that is about to be written over is one that must not be, under another of its names.
+    pub fn check_other_names(&self, real: &Path, metadata: &Metadata) -> Result<(), FileRefusal> {
+        if self.is_hidden_file(metadata) {
+            return Err(FileRefusal::Unreadable(real.to_owned()));
+        }
+        if self.profile != Profile::Off
+            && has_other_names(metadata)
+            && self.identities().protected.contains(&identity(metadata))
+        {
+            return Err(FileRefusal::Protected(real.to_owned()));
+        }
+        Ok(())
+    }
+
+    /// Whether a file is one of the unreadable ones by another name.
+    fn is_hidden_file(&self, metadata: &Metadata) -> bool {
+        self.profile != Profile::Off
+            && has_other_names(metadata)
+            && self.identities().hidden.contains(&identity(metadata))
+    }
+
+    fn identities(&self) -> &Identities {
+        self.identities.get_or_init(|| Identities {
+            hidden: files_in(&[self.hidden.clone(), self.concealed_files()].concat()),
+            protected: files_in(&self.protected),
+        })
+    }
+
+    /// Files that are concealed by the folder they lie in, and Pirn's own folder.
+    fn concealed_files(&self) -> Vec<PathBuf> {
+        let mut files = Vec::new();
+        for place in &self.concealed {
+            match place.kind() {
+                ConcealedKind::Home => {
+                    let dotted = place.dotted().unwrap_or_default();
+                    files.extend(
+                        dotted
+                            .into_iter()
+                            .filter(|entry| place.hides(entry) && entry.is_file()),
+                    );
+                }
+                ConcealedKind::PirnHome => files.push(place.root().to_owned()),
+                ConcealedKind::Listed => {}
+            }
+        }
+        files
+    }
+
+    /// Which entries of a folder without links are to be left out by a walk that has come to it.
+    pub fn in_folder(&self, folder: &Path) -> FolderRules<'_> {
+        let is_free = plan::is_off(self.profile) || self.is_private(folder);
+        let is_partly = self.concealed.iter().any(|place| place.is_partly(folder));
+        let hidden = self
+            .hidden
+            .iter()
+            .filter(|place| place.parent() == Some(folder));
+        let is_searched = self.searched.iter().any(|root| folder.starts_with(root));
+        FolderRules {
+            folder: folder.to_owned(),
+            hidden: if is_free {
+                Vec::new()
+            } else {
+                hidden.filter_map(|place| place.file_name()).collect()
+            },
+            patterns: if !is_free && is_searched {
+                &self.patterns
+            } else {
+                &[]
+            },
+            concealed: if !is_free && is_partly {
+                &self.concealed
+            } else {
+                &[]
+            },
+            is_unknown: !is_free && self.unknown.is_some(),
         }
     }
 
@@ -273,6 +436,12 @@ impl FileRules {
                             .any(|pattern| pattern.matches_end(path))
                     })
             })
+    }
+
+    /// Whether commands may have a folder, given without links, as their working directory: it lies in the working folder or in
+    /// a write root.
+    pub fn is_place_of_work(&self, real: &Path) -> bool {
+        self.profile == Profile::Off || self.searched.iter().any(|root| real.starts_with(root))
     }
 
     fn is_private(&self, real: &Path) -> bool {
@@ -359,6 +528,51 @@ fn completes_repository(real: &Path) -> bool {
             .parent()
             .is_some_and(|above| above.join("HEAD").symlink_metadata().is_ok());
     is_hook || GIT_FILES.iter().any(|name| is_called(name)) && has("HEAD")
+}
+
+/// The regular files among some places and in those that are folders, each by its device and number.
+fn files_in(places: &[PathBuf]) -> HashSet<(u64, u64)> {
+    let mut pending: Vec<PathBuf> = places.to_vec();
+    let mut found = HashSet::new();
+    let mut looked_at = 0;
+    while let Some(place) = pending.pop() {
+        looked_at += 1;
+        if looked_at > IDENTITIES_MAX {
+            break;
+        }
+        let Ok(metadata) = place.symlink_metadata() else {
+            continue;
+        };
+        if metadata.is_file() {
+            found.insert(identity(&metadata));
+        } else if metadata.is_dir() {
+            let entries = place.read_dir().into_iter().flatten().flatten();
+            pending.extend(entries.take(IDENTITIES_MAX).map(|entry| entry.path()));
+        }
+    }
+    found
+}
+
+#[cfg(unix)]
+fn identity(metadata: &Metadata) -> (u64, u64) {
+    use std::os::unix::fs::MetadataExt as _;
+    (metadata.dev(), metadata.ino())
+}
+
+#[cfg(not(unix))]
+fn identity(_metadata: &Metadata) -> (u64, u64) {
+    (0, 0)
+}
+
+#[cfg(unix)]
+fn has_other_names(metadata: &Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    metadata.is_file() && metadata.nlink() > 1
+}
+
+#[cfg(not(unix))]
+fn has_other_names(_metadata: &Metadata) -> bool {
+    false
 }
 
 /// Whether a folder is git's own, by its name or by what is in it: a link may lead to it.
