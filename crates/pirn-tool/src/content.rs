@@ -54,6 +54,8 @@ pub struct ToolResult {
     pub structured: Option<Value>,
     /// Whether the call failed.
     pub is_error: bool,
+    /// Whether the call failed because there is more than one result may hold.
+    pub is_over_limit: bool,
     /// Facts for people and front ends (a diff, a path); never sent to a model.
     pub details: Option<Value>,
     /// What the call cost, where it used a model.
@@ -74,6 +76,14 @@ impl ToolResult {
         Self {
             is_error: true,
             ..Self::text(text)
+        }
+    }
+
+    /// A failed result for what is more than one result may hold; the text says how to ask for less.
+    pub fn over_limit(text: impl Into<String>) -> Self {
+        Self {
+            is_over_limit: true,
+            ..Self::error(text)
         }
     }
 

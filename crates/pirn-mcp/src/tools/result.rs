@@ -50,7 +50,7 @@ pub(super) fn to_nested_result(origin: &ResultOrigin<'_>, result: Value) -> Tool
         structured: Some(Value::Object(whole)),
         is_error,
         details: Some(Value::Object(details)),
-        usage: None,
+        ..ToolResult::default()
     }
 }
 
@@ -132,7 +132,7 @@ pub(super) fn to_tool_result(
         structured: Some(Value::Object(whole)),
         is_error,
         details: Some(Value::Object(details)),
-        usage: None,
+        ..ToolResult::default()
     }
 }
 

@@ -52,7 +52,11 @@ impl From<Refusal> for End {
 
 impl End {
     pub(super) fn from_result(result: ToolResult) -> Self {
-        let failure = result.is_error.then_some(FailureKind::Failed);
+        let failure = result.is_error.then_some(if result.is_over_limit {
+            FailureKind::Limit
+        } else {
+            FailureKind::Failed
+        });
         Self {
             result,
             failure,
@@ -80,6 +84,7 @@ impl End {
                     | FailureKind::Blocked
                     | FailureKind::Denied
                     | FailureKind::Failed
+                    | FailureKind::Limit
                     | FailureKind::Panicked,
                 ),
             ) => CallStatus::Error,

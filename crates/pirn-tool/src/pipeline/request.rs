@@ -139,6 +139,8 @@ pub enum FailureKind {
     Denied,
     /// The tool itself failed.
     Failed,
+    /// There is more than one result may hold; the text says how to ask for less.
+    Limit,
     /// The call was cancelled.
     Cancelled,
     /// The call ran past its deadline.
@@ -156,6 +158,7 @@ impl FailureKind {
             Self::Blocked => "blocked",
             Self::Denied => "denied",
             Self::Failed => "failed",
+            Self::Limit => "limit",
             Self::Cancelled => "cancelled",
             Self::Timeout => "timeout",
             Self::Panicked => "panicked",
@@ -166,7 +169,7 @@ impl FailureKind {
     pub fn ran(self) -> bool {
         match self {
             Self::NotFound | Self::InvalidArguments | Self::Blocked | Self::Denied => false,
-            Self::Failed | Self::Cancelled | Self::Timeout | Self::Panicked => true,
+            Self::Failed | Self::Limit | Self::Cancelled | Self::Timeout | Self::Panicked => true,
         }
     }
 }

@@ -146,8 +146,26 @@ fn explain(error: &ValidationError<'_>, schema: &Value, union_depth: usize, line
                 inner.masked_with("it")
             ));
         }
+        ValidationErrorKind::Maximum { .. }
+        | ValidationErrorKind::ExclusiveMaximum { .. }
+        | ValidationErrorKind::Minimum { .. }
+        | ValidationErrorKind::ExclusiveMinimum { .. } => {
+            let message = error.masked_with(shown(error.instance()));
+            // The description has the unit.
+            match description(schema, error) {
+                Some(description) => add(format!("{message} ({description})")),
+                None => add(message.to_string()),
+            }
+        }
         _ => add(error.masked_with(shown(error.instance())).to_string()),
     }
+}
+
+/// What the schema says of the value that an error is about.
+fn description<'a>(schema: &'a Value, error: &ValidationError<'_>) -> Option<&'a str> {
+    let place = error.schema_path().as_str();
+    let (owner, _keyword) = place.rsplit_once('/')?;
+    schema.pointer(owner)?.get("description")?.as_str()
 }
 
 /// Explains the branch of a union that fits best, or names the types of all of them when none comes near.

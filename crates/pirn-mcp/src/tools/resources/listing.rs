@@ -84,7 +84,7 @@ impl Answer {
             details: fitted
                 .full_text
                 .map(|path| json!({"full_output_path": path.to_string_lossy()})),
-            usage: None,
+            ..ToolResult::default()
         }
     }
 }

@@ -95,7 +95,7 @@ fn read_result(server: &str, uri: &str, answer: Value, spill: &SpillFolder) -> T
         structured: Some(structured),
         is_error: false,
         details: (!details.is_empty()).then_some(Value::Object(details)),
-        usage: None,
+        ..ToolResult::default()
     }
 }
 
