@@ -3,6 +3,7 @@
 mod capture;
 mod command_file;
 mod confinement;
+mod folder;
 mod holders;
 mod report;
 mod shell;
@@ -17,14 +18,15 @@ use serde::Deserialize;
 use serde_json::json;
 use tokio::io::AsyncReadExt as _;
 
-use crate::arguments::{ABORTED, Outcome, typed_tool};
+use crate::arguments::{Outcome, typed_tool};
 use crate::options::ToolsOptions;
+use crate::reader::Reader;
 
 use capture::Capture;
-pub use capture::{FULL_OUTPUT_BYTES_MAX, STRUCTURED_OUTPUT_BYTES_MAX};
+pub use capture::FULL_OUTPUT_BYTES_MAX;
 use command_file::CommandText;
 use confinement::Confinement;
-use report::{End, Limit, Rest};
+use report::{End, Limit, Report, Rest};
 
 /// How long background processes may keep a call waiting by writing after the shell has ended. Their output goes on being
 /// read, so they do not block, but is thrown away.
@@ -44,8 +46,9 @@ const TERMINATE_GRACE: Duration = Duration::from_millis(500);
 /// The pause between updates: people see no difference below, and front ends are not flooded.
 const UPDATE_INTERVAL: Duration = Duration::from_millis(100);
 
-/// The longest time-out, as timers of other implementations have it.
-const TIMEOUT_SECONDS_MAX: f64 = 2_147_483.647;
+/// The longest time-out that a call may give. Who writes a larger number means milliseconds; what really takes longer goes to the
+/// background.
+const TIMEOUT_SECONDS_MAX: f64 = 3_600.0;
 
 /// Bytes read at a time: what a Linux pipe holds.
 const CHUNK_BYTES: usize = 64 * 1024;
@@ -53,10 +56,11 @@ const CHUNK_BYTES: usize = 64 * 1024;
 #[derive(Debug, Deserialize)]
 struct Arguments {
     command: String,
+    cwd: Option<String>,
     timeout: Option<f64>,
 }
 
-/// `bash {command, timeout?}`: runs a shell command in the working directory.
+/// `bash {command, cwd?, timeout?}`: runs a shell command.
 pub fn bash(options: Arc<ToolsOptions>) -> Tool {
     let default = match options.command_timeout {
         Some(timeout) => timeout.as_secs_f64().to_string(),
@@ -65,17 +69,24 @@ pub fn bash(options: Arc<ToolsOptions>) -> Tool {
     let timeout = format!("Seconds until the command is stopped (default: {default})");
     let spec = ToolSpec::new(
         "bash",
-        "Run a bash command in the working directory. Returns stdout and stderr together, cut to the last 2000 lines or 50KB; \
-         the whole output is then kept in a file that is named. There is no terminal: editors, pagers and prompts fail. \
+        "Run a bash command in the working directory, or in cwd. Returns stdout and stderr together, cut to the last 2000 \
+         lines or 50KB; the whole output is then kept in a file that is named. Scripts get the whole, up to 16MB. There is no terminal: editors, pagers and prompts fail. \
          Background processes live until the session ends; redirect their output to a file.",
     )
     .input_schema(json!({
         "type": "object",
         "properties": {
             "command": {"type": "string", "description": "The command"},
-            "timeout": {"type": "number", "description": timeout}
+            "cwd": {"type": "string", "description": "The folder to run in (default: the working directory)"},
+            "timeout": {
+                "type": "number",
+                "exclusiveMinimum": 0,
+                "maximum": TIMEOUT_SECONDS_MAX,
+                "description": timeout
+            }
         },
-        "required": ["command"]
+        "required": ["command"],
+        "additionalProperties": false
     }))
     .output_schema(report::output_schema())
     .effects(Effects::READ | Effects::WRITE | Effects::PROCESS | Effects::NETWORK)
@@ -93,13 +104,15 @@ pub fn bash(options: Arc<ToolsOptions>) -> Tool {
 }
 
 async fn run(arguments: Arguments, options: Arc<ToolsOptions>, context: CallContext) -> Outcome {
+    let reader = Reader::of(context.origin);
     let limit = match arguments.timeout {
-        Some(seconds) => Some(Limit::Given(parse_timeout(seconds)?)),
+        // The schema has refused what is no duration.
+        Some(seconds) => Some(Limit::Given(Duration::from_secs_f64(
+            seconds.clamp(0.0, TIMEOUT_SECONDS_MAX),
+        ))),
         None => options.command_timeout.map(Limit::Default),
     };
-    if context.cancel.is_cancelled() {
-        return Err(ABORTED.to_owned());
-    }
+    let folder = folder::locate(&context, arguments.cwd, Arc::clone(&options)).await?;
     let command = match &options.shell_command_prefix {
         Some(prefix) => format!("{prefix}\n{}", arguments.command),
         None => arguments.command,
@@ -112,7 +125,7 @@ async fn run(arguments: Arguments, options: Arc<ToolsOptions>, context: CallCont
         .map_or(&[][..], |settings| &settings.environment);
     let command = Command::new(shell::find(&options))
         .args(["-c", text.argument()])
-        .current_dir(&options.cwd)
+        .current_dir(folder)
         .envs(unattended::environment(&options.environment))
         .envs(more_environment.iter().cloned());
     let mut child = confinement
@@ -129,7 +142,7 @@ async fn run(arguments: Arguments, options: Arc<ToolsOptions>, context: CallCont
     };
     let mut session = Session {
         context: &context,
-        capture: Capture::new(confinement.temp_dir(&options).to_owned()),
+        capture: Capture::new(reader, confinement.temp_dir(&options).to_owned()),
         started_at,
         limit,
         unreported: false,
@@ -142,23 +155,16 @@ async fn run(arguments: Arguments, options: Arc<ToolsOptions>, context: CallCont
     if let Some(output) = output {
         child.give_back_output(output);
     }
-    let result = report::result(session.capture, &end, rest, wall_time, findings).await;
+    let report = Report {
+        capture: session.capture,
+        end,
+        rest,
+        wall_time,
+        findings,
+    };
+    let result = report.into_result(reader).await;
     options.background.keep(child, context.lifetime.clone());
     Ok(result)
-}
-
-fn parse_timeout(seconds: f64) -> Result<Duration, String> {
-    if !seconds.is_finite() || seconds <= 0.0 {
-        return Err(format!(
-            "Invalid timeout: {seconds}. Give a number of seconds above 0."
-        ));
-    }
-    if seconds > TIMEOUT_SECONDS_MAX {
-        return Err(format!(
-            "Invalid timeout: {seconds}. The longest is {TIMEOUT_SECONDS_MAX} seconds."
-        ));
-    }
-    Ok(Duration::from_secs_f64(seconds))
 }
 
 /// One command while it runs.

@@ -22,11 +22,13 @@ use crate::blocking::{self, Stop};
 use crate::encoding::Encoding;
 use crate::file_queue;
 use crate::limits::format_size;
+use crate::line_count::LineCount;
 use crate::options::ToolsOptions;
 use crate::paths::{self, Place, quoted};
 use crate::read::Source;
+use crate::reader::Reader;
 use crate::regular::{Refusal, RegularFile};
-use crate::replace::replace;
+use crate::replace::{Within, replace};
 
 use failure::Failure;
 use matching::{Plan, Tolerance};
@@ -72,7 +74,8 @@ pub fn edit(options: Arc<ToolsOptions>) -> Tool {
                         "oldText": {"type": "string", "description": "Text to replace; long enough to be unique"},
                         "newText": {"type": "string", "description": "What replaces it"}
                     },
-                    "required": ["oldText", "newText"]
+                    "required": ["oldText", "newText"],
+                    "additionalProperties": false
                 }
             },
             "encoding": Encoding::schema(
@@ -80,7 +83,18 @@ pub fn edit(options: Arc<ToolsOptions>) -> Tool {
                 "For files that are not UTF-8 or UTF-16: latin1 for one character a byte"
             )
         },
-        "required": ["path", "edits"]
+        "required": ["path", "edits"],
+        "additionalProperties": false
+    }))
+    .output_schema(json!({
+        "type": "object",
+        "properties": {
+            "path": {"type": "string"},
+            "added": {"type": "integer", "description": "Lines"},
+            "removed": {"type": "integer", "description": "Lines; a changed one counts as removed and added"},
+            "notes": {"type": "array", "items": {"type": "string"}, "description": "What was not there exactly as given"}
+        },
+        "required": ["path", "added", "removed"]
     }))
     .effects(Effects::READ | Effects::WRITE)
     .annotations(Annotations {
@@ -141,6 +155,7 @@ async fn run(arguments: Arguments, options: Arc<ToolsOptions>, context: CallCont
             "Edit tool input is invalid. edits must contain at least one replacement.".to_owned(),
         );
     }
+    let reader = Reader::of(context.origin);
     let (target, place) = locate(&context, path, Arc::clone(&options)).await?;
     let turn = tokio::select! {
         turn = file_queue::turn(&target) => turn,
@@ -153,6 +168,7 @@ async fn run(arguments: Arguments, options: Arc<ToolsOptions>, context: CallCont
             place: &place,
             edits: &edits,
             encoding,
+            reader,
             options: &options,
             stop,
         };
@@ -187,6 +203,7 @@ struct Call<'a> {
     place: &'a Place,
     edits: &'a [Edit],
     encoding: Option<Encoding>,
+    reader: Reader,
     options: &'a ToolsOptions,
     stop: &'a Stop,
 }
@@ -219,19 +236,44 @@ impl Call<'_> {
             .encode(&after)
             .map_err(|error| self.fails(&error))?;
         let shown = &self.place.shown;
-        let details = diff::details(text, &after, shown);
+        let count = LineCount::of(text.as_bytes(), after.as_bytes());
+        // For people at a model's side; a script may edit thousands of files.
+        let details = match self.reader {
+            Reader::Eyes => Some(diff::details(text, &after, shown)),
+            Reader::Program => None,
+        };
         self.stop.check()?;
         self.check_unchanged(&before.metadata)?;
-        replace(self.target, &bytes, self.options).map_err(|refusal| match refusal {
+        let within = self
+            .place
+            .private_root
+            .as_deref()
+            .map_or(Within::Anywhere, Within::Private);
+        replace(self.target, &bytes, within, self.options).map_err(|refusal| match refusal {
             Refusal::Confined(sentence) => sentence,
             Refusal::Io(_) | Refusal::Other(_) | Refusal::ProcessFile => {
                 format!("Could not write {shown}: {refusal}")
             }
         })?;
-        let count = self.edits.len();
-        let mut summary = format!("Successfully replaced {count} block(s) in {shown}.");
-        summary.push_str(&near_note(&plan, text, count));
-        Ok(ToolResult::text(summary).with_details(details))
+        let edits = self.edits.len();
+        let notes = near_notes(&plan, text, edits);
+        let mut summary = format!("Successfully replaced {edits} block(s) in {shown}.");
+        for note in &notes {
+            summary.push('\n');
+            summary.push_str(note);
+        }
+        let result = ToolResult::text(summary);
+        Ok(match details {
+            Some(details) => result.with_details(details),
+            None => {
+                let mut value =
+                    json!({"path": shown, "added": count.added, "removed": count.removed});
+                if !notes.is_empty() {
+                    value["notes"] = notes.into();
+                }
+                result.with_structured(value)
+            }
+        })
     }
 
     fn read(&self) -> Result<Before, String> {
@@ -306,7 +348,7 @@ impl Call<'_> {
 }
 
 /// Says which edits were made in another spelling than they were given in.
-fn near_note(plan: &Plan, text: &str, edits: usize) -> String {
+fn near_notes(plan: &Plan, text: &str, edits: usize) -> Vec<String> {
     let notes = plan.near.iter().map(|(index, range)| {
             let what = if edits > 1 {
                 format!("edits[{index}].oldText")
@@ -319,10 +361,10 @@ fn near_note(plan: &Plan, text: &str, edits: usize) -> String {
             let shown = quoted(matched.get(..end).unwrap_or_default());
             let more = if end < matched.len() { "..." } else { "" };
             format!(
-                "\n{what} is not there exactly; what it replaced differs in quotes, dashes or blanks only: line {line}, {shown}{more}"
+                "{what} is not there exactly; what it replaced differs in quotes, dashes or blanks only: line {line}, {shown}{more}"
             )
         });
-    notes.collect::<Vec<_>>().concat()
+    notes.collect()
 }
 
 fn line_number(text: &str, range: &Range<usize>) -> usize {

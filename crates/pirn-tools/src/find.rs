@@ -1,10 +1,12 @@
 //! `find`: files and folders by name.
 
+use std::ops::ControlFlow;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use globset::{GlobBuilder, GlobSet};
 use ignore::overrides::Override;
+use pirn_file::{Entry, EntryKind};
 use pirn_tool::{Effects, Tool, ToolResult, ToolSpec};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -14,8 +16,8 @@ use crate::blocking::{self, Stop};
 use crate::limits::keep_head_lines;
 use crate::ls::{append_notices, read_only};
 use crate::options::ToolsOptions;
-use crate::reader::{self, Reader, SCRIPT_RESULT_BYTES_MAX};
-use crate::walk::{self, SearchRoot};
+use crate::reader::{self, Reader, SCRIPT_RESULT_BYTES_MAX, Window};
+use crate::walk::{self, SearchRoot, Visit, Walk, WalkedFolder};
 
 /// Results shown when the call names no limit.
 const LIMIT_DEFAULT: usize = 1_000;
@@ -25,9 +27,10 @@ struct Arguments {
     pattern: String,
     path: Option<String>,
     limit: Option<i64>,
+    offset: Option<i64>,
 }
 
-/// `find {pattern, path?, limit?}`: finds files and folders by a glob pattern.
+/// `find {pattern, path?, limit?, offset?}`: finds files and folders by a glob pattern.
 pub fn find(options: Arc<ToolsOptions>) -> Tool {
     let spec = ToolSpec::new(
         "find",
@@ -44,9 +47,11 @@ pub fn find(options: Arc<ToolsOptions>) -> Tool {
                 "description": "Glob such as '*.ts' (any depth), 'src/*.ts' (that folder only) or '**/src/*.ts'"
             },
             "path": {"type": "string", "description": "The folder to search (default: the working directory)"},
-            "limit": {"type": "integer", "description": "Most results (default: 1000)"}
+            "limit": {"type": "integer", "description": "Most results (default: 1000; all in scripts)"},
+            "offset": {"type": "integer", "description": "Results left out before the first (default: 0)"}
         },
-        "required": ["pattern"]
+        "required": ["pattern"],
+        "additionalProperties": false
     }))
     .output_schema(json!({
         "type": "array",
@@ -125,17 +130,15 @@ impl Pattern {
         })
     }
 
-    /// Whether an entry matches, given by its path relative to the searched folder.
-    fn matches(&self, relative: &Path, root: &Path, is_folder: bool) -> bool {
-        if self.folders_only && !is_folder {
+    /// Whether an entry matches, given by its folder relative to the searched one.
+    fn matches(&self, below: &Path, entry: &Entry, root: &Path) -> bool {
+        if self.folders_only && entry.kind != EntryKind::Folder {
             return false;
         }
         match self.subject {
-            Subject::Name => relative
-                .file_name()
-                .is_some_and(|name| self.matcher.is_match(name)),
-            Subject::RelativePath => self.matcher.is_match(relative),
-            Subject::AbsolutePath => self.matcher.is_match(root.join(relative)),
+            Subject::Name => self.matcher.is_match(&entry.name),
+            Subject::RelativePath => self.matcher.is_match(below.join(&entry.name)),
+            Subject::AbsolutePath => self.matcher.is_match(root.join(below).join(&entry.name)),
         }
     }
 }
@@ -145,7 +148,7 @@ fn invalid_pattern(error: &globset::Error) -> String {
 }
 
 fn search(arguments: &Arguments, options: &ToolsOptions, reader: Reader, stop: &Stop) -> Outcome {
-    let limit = reader.limit(arguments.limit, LIMIT_DEFAULT);
+    let window = Window::new(reader, arguments.offset, arguments.limit, LIMIT_DEFAULT);
     let bytes_max = match reader {
         Reader::Eyes => crate::limits::BYTES_MAX + 1,
         Reader::Program => SCRIPT_RESULT_BYTES_MAX,
@@ -153,63 +156,121 @@ fn search(arguments: &Arguments, options: &ToolsOptions, reader: Reader, stop: &
     let pattern = Pattern::parse(&arguments.pattern)?;
     let root = SearchRoot::locate(arguments.path.as_deref(), options)?;
     if !root.real.is_dir() {
-        return Err(format!("Not a directory: {}", root.prefix));
+        return Err(format!("Not a directory: {}", root.shown()));
     }
-    let mut lines = Vec::new();
-    let mut bytes = 0;
-    let mut limit_reached = false;
-    for entry in walk::walk(&root.real, options, Override::empty()) {
-        stop.check()?;
-        let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
-        let relative = entry
-            .path()
-            .strip_prefix(&root.real)
-            .unwrap_or(entry.path());
-        if entry.depth() == 0 || !pattern.matches(relative, &root.named, is_folder) {
-            continue;
-        }
-        // One more than is shown, to know whether there is more.
-        if lines.len() == limit {
-            limit_reached = true;
-            break;
-        }
-        let mut line = root.display(entry.path());
-        if is_folder {
-            line.push('/');
-        }
-        bytes += line.len() + 1;
-        lines.push(line);
-        if bytes > bytes_max {
-            break;
-        }
-    }
-    if lines.is_empty()
+    let finder = Finder {
+        pattern: &pattern,
+        root: &root,
+        found: Mutex::new(Found {
+            window,
+            bytes_max,
+            lines: Vec::new(),
+            bytes: 0,
+            matches: 0,
+        }),
+    };
+    let walk = Walk::new(&root.real, options, Override::empty(), stop)
+        .map_err(|reason| format!("Could not search {}: {reason}", root.shown()))?;
+    walk.run(&finder);
+    stop.check()?;
+    let found = finder
+        .found
+        .into_inner()
+        .unwrap_or_else(PoisonError::into_inner);
+    if found.matches == 0
         && let Some(error) = pattern.invalid
     {
         return Err(error);
     }
-    if reader == Reader::Program {
-        if bytes > bytes_max {
-            return Err(reader::too_long());
+    match reader {
+        Reader::Program if found.bytes > bytes_max => Ok(reader::too_long()),
+        Reader::Program => Ok(reader::list(
+            found.lines.into_iter().map(Value::String).collect(),
+        )),
+        Reader::Eyes => Ok(shown(&found.lines, found.matches > window.end(), window)),
+    }
+}
+
+/// Matches the entries of a walk.
+struct Finder<'a> {
+    pattern: &'a Pattern,
+    root: &'a SearchRoot,
+    found: Mutex<Found>,
+}
+
+/// The paths so far, in order.
+struct Found {
+    window: Window,
+    bytes_max: usize,
+    lines: Vec<String>,
+    bytes: usize,
+    /// Also those outside the window; one more than it ends with, to know whether there is more.
+    matches: usize,
+}
+
+impl Visit for Finder<'_> {
+    type Scratch = ();
+    type Part = Vec<String>;
+
+    fn scratch(&self) {}
+
+    fn look(
+        &self,
+        _scratch: &mut (),
+        folder: &WalkedFolder<'_>,
+        entries: &[Entry],
+    ) -> Option<Vec<String>> {
+        let below = folder.below;
+        let lines: Vec<String> = entries
+            .iter()
+            .filter(|entry| self.pattern.matches(below, entry, &self.root.named))
+            .map(|entry| {
+                let mut line = self.root.display(&below.join(&entry.name));
+                if entry.kind == EntryKind::Folder {
+                    line.push('/');
+                }
+                line
+            })
+            .collect();
+        (!lines.is_empty()).then_some(lines)
+    }
+
+    fn bytes(lines: &Vec<String>) -> usize {
+        lines
+            .iter()
+            .map(|line| line.len() + size_of::<String>())
+            .sum()
+    }
+
+    fn take(&self, lines: Vec<String>) -> ControlFlow<()> {
+        let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        for line in lines {
+            found.matches += 1;
+            if found.matches > found.window.end() || found.bytes > found.bytes_max {
+                return ControlFlow::Break(());
+            }
+            if found.matches > found.window.offset {
+                found.bytes += line.len() + 1;
+                found.lines.push(line);
+            }
         }
-        return Ok(reader::list(lines.into_iter().map(Value::String).collect()));
+        ControlFlow::Continue(())
     }
-    let structured = Value::from(lines.clone());
+}
+
+/// The paths for eyes.
+fn shown(lines: &[String], has_more: bool, window: Window) -> ToolResult {
     if lines.is_empty() {
-        let text = "No files found matching pattern";
-        return Ok(ToolResult::text(text).with_structured(structured));
+        return ToolResult::text(window.nothing("No files found matching pattern"));
     }
-    let (mut text, cut) = keep_head_lines(&lines);
+    let (mut text, cut) = keep_head_lines(lines);
     let mut notices = Vec::new();
-    if limit_reached {
-        let more = limit.saturating_mul(2);
-        notices.push(format!(
-            "{limit} results limit reached. Use limit={more} for more, or refine pattern"
-        ));
+    if has_more {
+        notices.push(format!("{}, or refine pattern", window.notice("results")));
     }
     if cut {
         notices.push("50.0KB limit reached".to_owned());
     }
     append_notices(&mut text, &notices);
-    Ok(ToolResult::text(text).with_structured(structured))
+    ToolResult::text(text)
 }

@@ -7,6 +7,7 @@ mod search;
 use std::sync::Arc;
 
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
+use pirn_sandbox::Sandbox;
 use pirn_tool::{Effects, Tool, ToolSpec};
 use serde::Deserialize;
 use serde_json::json;
@@ -15,8 +16,8 @@ use crate::arguments::{Outcome, typed_tool};
 use crate::blocking::{self, Stop};
 use crate::ls::read_only;
 use crate::options::ToolsOptions;
-use crate::reader::Reader;
-use crate::walk::{self, SearchRoot, Selection};
+use crate::reader::{Reader, Window};
+use crate::walk::{self, SearchRoot, Selection, Walk};
 
 use collect::Bounds;
 use search::Search;
@@ -38,9 +39,10 @@ struct Arguments {
     literal: Option<bool>,
     context: Option<i64>,
     limit: Option<i64>,
+    offset: Option<i64>,
 }
 
-/// `grep {pattern, path?, glob?, ignoreCase?, literal?, context?, limit?}`: searches file contents.
+/// `grep {pattern, path?, glob?, ignoreCase?, literal?, context?, limit?, offset?}`: searches file contents.
 pub fn grep(options: Arc<ToolsOptions>) -> Tool {
     let spec = ToolSpec::new(
         "grep",
@@ -59,9 +61,11 @@ pub fn grep(options: Arc<ToolsOptions>) -> Tool {
             "ignoreCase": {"type": "boolean", "description": "Ignore case (default: false)"},
             "literal": {"type": "boolean", "description": "Take the pattern literally (default: false)"},
             "context": {"type": "integer", "description": "Lines to show before and after each match (default: 0)"},
-            "limit": {"type": "integer", "description": "Most matches (default: 100)"}
+            "limit": {"type": "integer", "description": "Most matches (default: 100; all in scripts)"},
+            "offset": {"type": "integer", "description": "Matches left out before the first (default: 0)"}
         },
-        "required": ["pattern"]
+        "required": ["pattern"],
+        "additionalProperties": false
     }))
     .output_schema(json!({
         "type": "array",
@@ -97,16 +101,19 @@ fn run(arguments: &Arguments, options: &ToolsOptions, reader: Reader, stop: &Sto
     let search = Search {
         matcher: matcher(arguments)?,
         options,
+        rules: options.sandbox.as_ref().map(Sandbox::file_rules),
         bounds: Bounds {
             reader,
             context: usize::try_from(arguments.context.unwrap_or(0).clamp(0, CONTEXT_LINES_MAX))
                 .unwrap_or(0),
-            limit: reader.limit(arguments.limit, LIMIT_DEFAULT),
+            window: Window::new(reader, arguments.offset, arguments.limit, LIMIT_DEFAULT),
         },
     };
     let found = if root.real.is_dir() {
         let Selection { globs, invalid } = walk::globs(&root.real, arguments.glob.as_deref())?;
-        let found = search.folder(&root, walk::walk(&root.real, options, globs), stop);
+        let walk = Walk::new(&root.real, options, globs, stop)
+            .map_err(|reason| format!("Could not search {}: {reason}", root.shown()))?;
+        let found = search.folder(&root, &walk);
         match invalid {
             Some(error) if found.is_empty() => return Err(error),
             Some(_) | None => found,

@@ -1,5 +1,6 @@
 //! `ls`: the entries of a folder.
 
+use std::fs::Metadata;
 use std::sync::Arc;
 
 use pirn_tool::{Annotations, Effects, Tool, ToolResult, ToolSpec};
@@ -11,7 +12,7 @@ use crate::blocking::{self, Stop};
 use crate::limits::keep_head_lines;
 use crate::options::ToolsOptions;
 use crate::paths;
-use crate::reader::{self, Reader};
+use crate::reader::{self, Reader, Window};
 
 /// Entries shown when the call names no limit.
 const LIMIT_DEFAULT: usize = 500;
@@ -26,9 +27,10 @@ const DANGLING_NAMED_MAX: usize = 10;
 struct Arguments {
     path: Option<String>,
     limit: Option<i64>,
+    offset: Option<i64>,
 }
 
-/// `ls {path?, limit?}`: lists a folder, hidden entries included.
+/// `ls {path?, limit?, offset?}`: lists a folder, hidden entries included.
 pub fn ls(options: Arc<ToolsOptions>) -> Tool {
     let spec = ToolSpec::new(
         "ls",
@@ -41,8 +43,10 @@ pub fn ls(options: Arc<ToolsOptions>) -> Tool {
         "type": "object",
         "properties": {
             "path": {"type": "string", "description": "The folder (default: the working directory)"},
-            "limit": {"type": "integer", "description": "Most entries to show (default: 500)"}
-        }
+            "limit": {"type": "integer", "description": "Most entries (default: 500; all in scripts)"},
+            "offset": {"type": "integer", "description": "Entries left out before the first (default: 0)"}
+        },
+        "additionalProperties": false
     }))
     .output_schema(json!({
         "type": "array",
@@ -87,7 +91,7 @@ pub(crate) fn read_only() -> Annotations {
 }
 
 fn list(arguments: &Arguments, options: &ToolsOptions, reader: Reader, stop: &Stop) -> Outcome {
-    let limit = reader.limit(arguments.limit, LIMIT_DEFAULT);
+    let window = Window::new(reader, arguments.offset, arguments.limit, LIMIT_DEFAULT);
     let path = arguments.path.as_deref().filter(|path| !path.is_empty());
     let place = paths::resolve_readable(path.unwrap_or("."), options)
         .map_err(|error| error.explain("Could not list"))?;
@@ -108,11 +112,8 @@ fn list(arguments: &Arguments, options: &ToolsOptions, reader: Reader, stop: &St
         names.push(entry.file_name());
     }
     names.sort_by_cached_key(|name| (name.to_string_lossy().to_lowercase(), name.clone()));
-    let mut lines = Vec::new();
-    let mut entries = Vec::new();
-    let mut dangling = Vec::new();
-    let mut limit_reached = false;
-    for (index, name) in names.into_iter().enumerate() {
+    let mut listing = Listing::new(reader);
+    for (index, name) in names.into_iter().skip(window.offset).enumerate() {
         if index % STOP_CHECK_ENTRIES == 0 {
             stop.check()?;
         }
@@ -124,45 +125,96 @@ fn list(arguments: &Arguments, options: &ToolsOptions, reader: Reader, stop: &St
             // It has gone meanwhile.
             Err(_) => continue,
         };
-        if lines.len() == limit {
-            limit_reached = true;
+        if listing.count == window.limit {
+            listing.has_more = true;
             break;
         }
-        let is_folder = metadata.as_ref().is_some_and(std::fs::Metadata::is_dir);
-        let suffix = if is_folder { "/" } else { "" };
-        if metadata.is_none() && dangling.len() < DANGLING_NAMED_MAX {
-            dangling.push(name.to_string_lossy().into_owned());
+        listing.add(&name.to_string_lossy(), metadata.as_ref());
+    }
+    Ok(listing.into_result(window))
+}
+
+/// The entries so far, for whoever reads them.
+struct Listing {
+    count: usize,
+    has_more: bool,
+    view: View,
+}
+
+enum View {
+    Entries(Vec<Value>),
+    Lines {
+        lines: Vec<String>,
+        dangling: Vec<String>,
+    },
+}
+
+impl Listing {
+    fn new(reader: Reader) -> Self {
+        let view = match reader {
+            Reader::Program => View::Entries(Vec::new()),
+            Reader::Eyes => View::Lines {
+                lines: Vec::new(),
+                dangling: Vec::new(),
+            },
+        };
+        Self {
+            count: 0,
+            has_more: false,
+            view,
         }
-        entries.push(described(&name.to_string_lossy(), metadata.as_ref()));
-        lines.push(format!("{}{suffix}", name.to_string_lossy()));
     }
-    if reader == Reader::Program {
-        return Ok(reader::list(entries));
+
+    /// Adds an entry; without metadata it is a link that leads nowhere.
+    fn add(&mut self, name: &str, metadata: Option<&Metadata>) {
+        self.count += 1;
+        match &mut self.view {
+            View::Entries(entries) => entries.push(described(name, metadata)),
+            View::Lines { lines, dangling } => {
+                let suffix = if metadata.is_some_and(Metadata::is_dir) {
+                    "/"
+                } else {
+                    ""
+                };
+                if metadata.is_none() && dangling.len() < DANGLING_NAMED_MAX {
+                    dangling.push(name.to_owned());
+                }
+                lines.push(format!("{name}{suffix}"));
+            }
+        }
     }
-    let structured = Value::Array(entries);
-    if lines.is_empty() {
-        return Ok(ToolResult::text("(empty directory)").with_structured(structured));
+
+    fn into_result(self, window: Window) -> ToolResult {
+        let (lines, dangling) = match self.view {
+            View::Entries(entries) => return reader::list(entries),
+            View::Lines { lines, dangling } => (lines, dangling),
+        };
+        if lines.is_empty() {
+            let nothing = if window.offset == 0 {
+                "(empty directory)".to_owned()
+            } else {
+                window.nothing("No entries")
+            };
+            return ToolResult::text(nothing);
+        }
+        let (mut text, cut) = keep_head_lines(&lines);
+        let mut notices = Vec::new();
+        if self.has_more {
+            notices.push(window.notice("entries"));
+        }
+        if cut {
+            notices.push("50.0KB limit reached".to_owned());
+        }
+        if !dangling.is_empty() {
+            notices.push(format!("Links that lead nowhere: {}", dangling.join(", ")));
+        }
+        append_notices(&mut text, &notices);
+        ToolResult::text(text)
     }
-    let (mut text, cut) = keep_head_lines(&lines);
-    let mut notices = Vec::new();
-    if limit_reached {
-        notices.push(format!(
-            "{limit} entries limit reached. Use limit={} for more",
-            limit.saturating_mul(2)
-        ));
-    }
-    if cut {
-        notices.push("50.0KB limit reached".to_owned());
-    }
-    if !dangling.is_empty() {
-        notices.push(format!("Links that lead nowhere: {}", dangling.join(", ")));
-    }
-    append_notices(&mut text, &notices);
-    Ok(ToolResult::text(text).with_structured(structured))
 }
 
 /// An entry for programs; without metadata it is a link that leads nowhere.
-fn described(name: &str, metadata: Option<&std::fs::Metadata>) -> Value {
+fn described(name: &str, metadata: Option<&Metadata>) -> Value {
     let kind = match metadata {
         Some(metadata) if metadata.is_file() => "file",
         Some(metadata) if metadata.is_dir() => "folder",
@@ -176,7 +228,7 @@ fn described(name: &str, metadata: Option<&std::fs::Metadata>) -> Value {
     json!({
         "name": name,
         "type": kind,
-        "size": metadata.map_or(0, std::fs::Metadata::len),
+        "size": metadata.map_or(0, Metadata::len),
         "modified": modified.unwrap_or(0)
     })
 }

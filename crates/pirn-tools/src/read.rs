@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use crate::arguments::{Outcome, typed_tool};
 use crate::blocking::{self, Stop};
 use crate::encoding::{Encoding, MARK_BYTES_MAX};
-use crate::limits::{BYTES_MAX, format_size};
+use crate::limits::format_size;
 use crate::ls::read_only;
 use crate::options::ToolsOptions;
 use crate::paths::{self, Place};
@@ -22,7 +22,7 @@ use crate::reader::{Reader, SCRIPT_RESULT_BYTES_MAX};
 use crate::regular::{Refusal, RegularFile};
 
 pub use image::IMAGE_FILE_BYTES_MAX;
-use image::Picture;
+use image::{Format, Picture};
 pub(crate) use source::{Piece, Source};
 use text::{Limits, Range, Scan};
 
@@ -56,7 +56,8 @@ pub fn read(options: Arc<ToolsOptions>) -> Tool {
                 "For files that are not UTF-8 or UTF-16: latin1 for one character a byte, or base64"
             )
         },
-        "required": ["path"]
+        "required": ["path"],
+        "additionalProperties": false
     }))
     .output_schema(output_schema())
     .effects(Effects::READ)
@@ -134,11 +135,8 @@ impl Call<'_> {
         {
             return Ok(
                 match image::load(format, &head, &mut source, self.image_limits) {
-                    Ok(picture) => picture_result(picture),
-                    Err(reason) => {
-                        let text = format!("Read image file [{}]\n[{reason}]", format.mime_type());
-                        ToolResult::text(text.clone()).with_structured(Value::String(text))
-                    }
+                    Ok(picture) => picture_result(picture, self.reader),
+                    Err(reason) => self.left_out(format, &reason)?,
                 },
             );
         }
@@ -212,13 +210,49 @@ impl Call<'_> {
         Ok(bytes)
     }
 
+    /// A picture that cannot be shown: a note for eyes, for programs an error, since what they asked for is not there.
+    fn left_out(&self, format: Format, reason: &str) -> Outcome {
+        match self.reader {
+            Reader::Eyes => Ok(ToolResult::text(format!(
+                "Read image file [{}]\n[{reason}]",
+                format.mime_type()
+            ))),
+            Reader::Program => Err(self.fails(&format!(
+                "{reason}. Give {{encoding: \"base64\"}} for its bytes"
+            ))),
+        }
+    }
+
     fn result(&self, scan: Scan, encoding: Encoding) -> Outcome {
-        let shown = &self.place.shown;
-        let text = match self.reader {
-            Reader::Eyes => scan.into_shown(shown),
-            Reader::Program => scan.into_exact(),
+        let details = json!({ "encoding": encoding.name() });
+        let result = match self.reader {
+            Reader::Eyes => {
+                let text = scan.into_shown(&self.place.shown);
+                let mut text = text.map_err(|error| self.explain(error))?;
+                if matches!(encoding, Encoding::Utf16Le | Encoding::Utf16Be) {
+                    text.push_str("\n\n[Decoded from ");
+                    text.push_str(encoding.label());
+                    text.push_str(". write and edit keep that encoding.]");
+                }
+                ToolResult::text(text)
+            }
+            Reader::Program => match scan.into_exact() {
+                Ok(text) => {
+                    let size = format_size(text.len() as u64);
+                    ToolResult::text(format!("[The script has the whole text, {size}]"))
+                        .with_structured(Value::String(text))
+                }
+                Err(error @ text::Error::TooLong) => ToolResult::over_limit(self.explain(error)),
+                Err(error @ (text::Error::Offset { .. } | text::Error::NotText(_))) => {
+                    return Err(self.explain(error));
+                }
+            },
         };
-        let mut text = text.map_err(|error| match error {
+        Ok(result.with_details(details))
+    }
+
+    fn explain(&self, error: text::Error) -> String {
+        match error {
             text::Error::Offset { offset, lines } => {
                 format!("Offset {offset} is beyond end of file ({lines} lines total)")
             }
@@ -227,26 +261,7 @@ impl Call<'_> {
                 "the text has more than {}, the most that one call gives to a script. Page through it with offset and limit",
                 format_size(SCRIPT_RESULT_BYTES_MAX as u64)
             )),
-        })?;
-        let details = json!({ "encoding": encoding.name() });
-        let content = match self.reader {
-            Reader::Eyes => {
-                if matches!(encoding, Encoding::Utf16Le | Encoding::Utf16Be) {
-                    text.push_str("\n\n[Decoded from ");
-                    text.push_str(encoding.label());
-                    text.push_str(". write and edit keep that encoding.]");
-                }
-                text.clone()
-            }
-            Reader::Program if text.len() <= BYTES_MAX => text.clone(),
-            Reader::Program => format!(
-                "[The script has the whole text, {}]",
-                format_size(text.len() as u64)
-            ),
-        };
-        Ok(ToolResult::text(content)
-            .with_structured(Value::String(text))
-            .with_details(details))
+        }
     }
 
     fn fails(&self, reason: &str) -> String {
@@ -270,22 +285,25 @@ impl Call<'_> {
     }
 }
 
-fn picture_result(picture: Picture) -> ToolResult {
+fn picture_result(picture: Picture, reader: Reader) -> ToolResult {
     let Picture {
         data,
         mime_type,
         note,
     } = picture;
-    let structured = json!({"type": "image", "data": data, "mimeType": mime_type, "note": note});
-    ToolResult {
-        content: vec![
-            ContentBlock::text(note),
-            ContentBlock::Image {
-                data,
-                mime_type: mime_type.to_owned(),
-            },
-        ],
-        structured: Some(structured),
-        ..ToolResult::default()
+    match reader {
+        Reader::Eyes => ToolResult {
+            content: vec![
+                ContentBlock::text(note),
+                ContentBlock::Image {
+                    data,
+                    mime_type: mime_type.to_owned(),
+                },
+            ],
+            ..ToolResult::default()
+        },
+        Reader::Program => ToolResult::text(note.as_str()).with_structured(
+            json!({"type": "image", "data": data, "mimeType": mime_type, "note": note}),
+        ),
     }
 }

@@ -24,13 +24,55 @@ impl Reader {
             Origin::Nested => Self::Program,
         }
     }
+}
 
-    /// A limit on the number of results as given, at least 1. Eyes have one in any case.
-    pub(crate) fn limit(self, given: Option<i64>, default: usize) -> usize {
-        match (given, self) {
+/// Which of the results are given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Window {
+    /// Results that are left out before the first.
+    pub(crate) offset: usize,
+    /// The most results, at least 1.
+    pub(crate) limit: usize,
+}
+
+impl Window {
+    /// From what a call gives. Eyes have a limit in any case.
+    pub(crate) fn new(
+        reader: Reader,
+        offset: Option<i64>,
+        limit: Option<i64>,
+        default: usize,
+    ) -> Self {
+        let limit = match (limit, reader) {
             (Some(limit), _) => usize::try_from(limit.max(1)).unwrap_or(usize::MAX),
-            (None, Self::Eyes) => default,
-            (None, Self::Program) => usize::MAX,
+            (None, Reader::Eyes) => default,
+            (None, Reader::Program) => usize::MAX,
+        };
+        let offset = usize::try_from(offset.unwrap_or(0).max(0)).unwrap_or(usize::MAX);
+        Self { offset, limit }
+    }
+
+    /// The result after the last one.
+    pub(crate) fn end(self) -> usize {
+        self.offset.saturating_add(self.limit)
+    }
+
+    /// Says that there are more.
+    pub(crate) fn notice(self, results: &str) -> String {
+        format!(
+            "{} {results} limit reached. Use limit={} for more, or offset={} for the next",
+            self.limit,
+            self.limit.saturating_mul(2),
+            self.end()
+        )
+    }
+
+    /// Says that there are none where there may be some before.
+    pub(crate) fn nothing(self, nothing: &str) -> String {
+        if self.offset == 0 {
+            nothing.to_owned()
+        } else {
+            format!("{nothing} after the first {}", self.offset)
         }
     }
 }
@@ -42,9 +84,9 @@ pub(crate) fn list(items: Vec<Value>) -> ToolResult {
 }
 
 /// Why a program gets nothing of too long a result.
-pub(crate) fn too_long() -> String {
-    format!(
-        "The results have more than {}, the most that one call gives to a script. Give a limit, or search in parts",
+pub(crate) fn too_long() -> ToolResult {
+    ToolResult::over_limit(format!(
+        "The results have more than {}, the most that one call gives to a script. Give limit and offset, or search in parts",
         format_size(SCRIPT_RESULT_BYTES_MAX as u64)
-    )
+    ))
 }

@@ -112,46 +112,79 @@ impl fmt::Display for Refusal {
 }
 
 impl RegularFile {
-    /// Opens a file for reading that the confinement of commands lets us read. Never waits for somebody at the other end.
+    /// Opens a file for reading that the confinement of commands lets us read. Never waits for somebody at the other end. What was
+    /// opened is what is judged, wherever its path leads by now.
     pub(crate) fn open(path: &Path, options: &ToolsOptions) -> Result<Self, Refusal> {
         check_kind(std::fs::metadata(path)?.file_type())?;
-        let opened = Self::open_unchecked(path)?;
-        if let Some(sandbox) = &options.sandbox
-            && let Some(real) = opened.real_path()
-        {
+        let opened = Self::of(pirn_file::open_readable(path)?)?;
+        if opened.is_process_file() {
+            return Err(Refusal::ProcessFile);
+        }
+        if let Some(sandbox) = &options.sandbox {
+            let real = real_path(&opened.file, path)?;
             sandbox
                 .file_rules()
-                .check_read(&real)
+                .check_read_opened(&real, &opened.metadata)
                 .map_err(|refusal| Refusal::Confined(refusal.to_string()))?;
         }
         Ok(opened)
     }
 
-    /// Like [`RegularFile::open`] for a file of a walk, which was found to be regular and readable a moment ago.
-    pub(crate) fn open_walked(path: &Path, options: &ToolsOptions) -> Result<Self, Refusal> {
-        let opened = Self::open_unchecked(path)?;
-        if let Some(sandbox) = &options.sandbox
-            && let Some(real) = opened.real_path()
-            && sandbox.file_rules().hides(&real)
-        {
-            return Err(Refusal::Io(io::ErrorKind::PermissionDenied.into()));
-        }
-        Ok(opened)
+    /// A file that a walk came to, opened without following links below the searched folder.
+    pub(crate) fn of_walk(file: File) -> Result<Self, Refusal> {
+        Self::of(file)
     }
 
-    fn open_unchecked(path: &Path) -> Result<Self, Refusal> {
-        let file = open_without_waiting(path)?;
+    fn of(file: File) -> Result<Self, Refusal> {
         let metadata = file.metadata()?;
         check_kind(metadata.file_type())?;
-        if is_process_file(&file) {
-            return Err(Refusal::ProcessFile);
-        }
         Ok(Self { file, metadata })
     }
 
-    /// Where the opened file really is; `None` where the system does not say.
-    fn real_path(&self) -> Option<PathBuf> {
-        real_path(&self.file)
+    /// The device that it is on.
+    pub(crate) fn device(&self) -> u64 {
+        #[cfg(unix)]
+        return std::os::unix::fs::MetadataExt::dev(&self.metadata);
+        #[cfg(not(unix))]
+        return 0;
+    }
+
+    /// Whether it can be reached by other names too.
+    pub(crate) fn has_other_names(&self) -> bool {
+        #[cfg(unix)]
+        return std::os::unix::fs::MetadataExt::nlink(&self.metadata) > 1;
+        #[cfg(not(unix))]
+        return false;
+    }
+
+    /// Whether it is in the file system that shows processes.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn is_on_process_system(&self) -> bool {
+        rustix::fs::fstatfs(&self.file)
+            .is_ok_and(|system| system.f_type == rustix::fs::PROC_SUPER_MAGIC)
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    pub(crate) fn is_on_process_system(&self) -> bool {
+        false
+    }
+
+    /// Whether it is one of [`PROCESS_FILES`], under whatever name.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn is_process_file(&self) -> bool {
+        self.is_on_process_system()
+            // Where its name is not known, it is not shown either.
+            && !pirn_file::real_path(&self.file).is_ok_and(|path| {
+                let name = path.file_name().and_then(|name| name.to_str());
+                // The kernel's own command line is no secret.
+                let is_known = path == Path::new("/proc/cmdline");
+                is_known || name.is_some_and(|name| !PROCESS_FILES.contains(&name))
+            })
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    pub(crate) fn is_process_file(&self) -> bool {
+        false
     }
 }
 
@@ -163,47 +196,13 @@ pub(crate) fn check_kind(kind: FileType) -> Result<(), Refusal> {
     }
 }
 
-#[cfg(unix)]
-fn open_without_waiting(path: &Path) -> io::Result<File> {
-    use rustix::fs::{Mode, OFlags};
-    // A terminal that is opened by mistake must not become the one that controls us.
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-    Ok(rustix::fs::open(path, flags, Mode::empty())?.into())
-}
-
-#[cfg(not(unix))]
-fn open_without_waiting(path: &Path) -> io::Result<File> {
-    File::open(path)
-}
-
-/// Whether an opened file is one of [`PROCESS_FILES`], under whatever name.
+/// Where an opened file is, without links.
 #[cfg(target_os = "linux")]
-fn is_process_file(file: &File) -> bool {
-    let is_proc =
-        rustix::fs::fstatfs(file).is_ok_and(|system| system.f_type == rustix::fs::PROC_SUPER_MAGIC);
-    is_proc
-        // Where its name is not known, it is not shown either.
-        && real_path(file).is_none_or(|path| {
-            let name = path.file_name().and_then(|name| name.to_str());
-            // The kernel's own command line is no secret.
-            let is_known = path == Path::new("/proc/cmdline");
-            !is_known && name.is_none_or(|name| PROCESS_FILES.contains(&name))
-        })
+fn real_path(file: &File, _path: &Path) -> io::Result<PathBuf> {
+    pirn_file::real_path(file)
 }
 
 #[cfg(not(target_os = "linux"))]
-fn is_process_file(_file: &File) -> bool {
-    false
-}
-
-#[cfg(target_os = "linux")]
-fn real_path(file: &File) -> Option<PathBuf> {
-    use std::os::fd::AsRawFd as _;
-    let path = std::fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd())).ok()?;
-    path.is_absolute().then_some(path)
-}
-
-#[cfg(not(target_os = "linux"))]
-fn real_path(_file: &File) -> Option<PathBuf> {
-    None
+fn real_path(_file: &File, path: &Path) -> io::Result<PathBuf> {
+    path.canonicalize()
 }

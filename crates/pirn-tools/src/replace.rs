@@ -2,24 +2,42 @@
 
 use std::fs::{self, File, Metadata};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use pirn_file::{Access, Draft};
+use pirn_file::{Access, Draft, HeldFolder};
 
 use crate::options::ToolsOptions;
-use crate::paths;
 use crate::regular::{Refusal, check_kind};
 
-/// Writes `content` to `target`, a real file's name as [`pirn_file::real_target`] gives it. A file is replaced as a whole and
-/// keeps its owner, mode and extended attributes; where that cannot be, and where the file has other names as well, its content
-/// is written over. The folder must exist.
+/// Writes `content` to `target`, a real file's name as [`pirn_file::real_target`] gives it, and makes the folders that are
+/// missing. A file is replaced as a whole and keeps its owner, mode and extended attributes; where that cannot be, and where the
+/// file has other names as well, its content is written over. The folder is held open, and it is the held one that is judged and
+/// written to.
 pub(crate) fn replace(
     target: &Path,
     content: &[u8],
+    within: Within<'_>,
     options: &ToolsOptions,
 ) -> Result<(), Refusal> {
-    let folder = HeldFolder::of(target)?;
-    let target = folder.checked_entry(target, options)?;
+    let (Some(parent), Some(name)) = (target.parent(), target.file_name()) else {
+        return Err(io::Error::from(io::ErrorKind::IsADirectory).into());
+    };
+    let mut refused = None;
+    let check = |place: &Path| {
+        let checked = check_place(&place.join(name), within, options);
+        checked.map_err(|refusal| {
+            refused = Some(refusal);
+            io::ErrorKind::PermissionDenied.into()
+        })
+    };
+    let folder = match HeldFolder::make(parent, check) {
+        Ok(folder) => folder,
+        Err(error) => return Err(refused.unwrap_or(Refusal::Io(error))),
+    };
+    let real = folder.path().join(name);
+    // Where the folders lead was judged before any was made; they may be others by now.
+    check_place(&real, within, options)?;
+    let target = folder.entry_path(name);
     let existing = match fs::symlink_metadata(&target) {
         Ok(metadata) => Some(metadata),
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
@@ -29,14 +47,14 @@ pub(crate) fn replace(
         check_kind(metadata.file_type())?;
     }
     if existing.as_ref().is_some_and(has_other_names) {
-        return overwrite(&target, content);
+        return overwrite(&target, &real, content, options);
     }
     match Draft::new(&target, content, Access::KeptOrUsual) {
         Ok(draft) if draft.keeps_attributes() => Ok(draft.publish()?),
-        Ok(_other) => overwrite(&target, content),
+        Ok(_other) => overwrite(&target, &real, content, options),
         // Where the file itself is what may not be written, this says so again.
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied && existing.is_some() => {
-            overwrite(&target, content)
+            overwrite(&target, &real, content, options)
         }
         Err(error) => Err(error.into()),
     }
@@ -52,10 +70,22 @@ fn has_other_names(_metadata: &Metadata) -> bool {
     false
 }
 
-/// Writes over a file, whose name may lead elsewhere by now.
-fn overwrite(target: &Path, content: &[u8]) -> Result<(), Refusal> {
+/// Writes over a file, whose name may lead elsewhere by now, and which may be a protected one by another name.
+fn overwrite(
+    target: &Path,
+    real: &Path,
+    content: &[u8],
+    options: &ToolsOptions,
+) -> Result<(), Refusal> {
     let file = open_for_writing(target)?;
-    check_kind(file.metadata()?.file_type())?;
+    let metadata = file.metadata()?;
+    check_kind(metadata.file_type())?;
+    if let Some(sandbox) = &options.sandbox {
+        sandbox
+            .file_rules()
+            .check_other_names(real, &metadata)
+            .map_err(|refusal| Refusal::Confined(refusal.to_string()))?;
+    }
     reserve(&file, content.len() as u64)?;
     write_from_start(&file, content)?;
     file.set_len(content.len() as u64)?;
@@ -101,55 +131,29 @@ fn write_from_start(mut file: &File, content: &[u8]) -> io::Result<()> {
     io::Write::write_all(&mut file, content)
 }
 
-/// The folder of a file, held open, so that what is checked is what is used.
-struct HeldFolder {
-    /// A way to the folder that no link can change.
-    path: PathBuf,
-    /// Where it really is; `None` where the system does not say.
-    real: Option<PathBuf>,
-    #[cfg(target_os = "linux")]
-    _held: rustix::fd::OwnedFd,
+/// Where a file has to lie besides what the confinement says.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Within<'a> {
+    Anywhere,
+    /// The private temporary folder of commands, in which they can put links that lead out of it for everybody but them.
+    Private(&'a Path),
 }
 
-impl HeldFolder {
-    #[cfg(target_os = "linux")]
-    fn of(target: &Path) -> io::Result<Self> {
-        use rustix::fs::{Mode, OFlags};
-        use std::os::fd::AsRawFd as _;
-        let folder = target.parent().unwrap_or(Path::new("/"));
-        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let held = rustix::fs::open(folder, flags, Mode::empty())?;
-        let path = PathBuf::from(format!("/proc/self/fd/{}", held.as_raw_fd()));
-        let real = fs::read_link(&path).ok();
-        Ok(Self {
-            // Without the file system of processes the name has to do.
-            path: if real.is_some() {
-                path
-            } else {
-                folder.to_path_buf()
-            },
-            real,
-            _held: held,
-        })
-    }
-
-    #[cfg(not(target_os = "linux"))]
-    fn of(target: &Path) -> io::Result<Self> {
-        let folder = target.parent().unwrap_or(Path::new("/"));
-        Ok(Self {
-            path: folder.to_path_buf(),
-            real: None,
-        })
-    }
-
-    /// The way to a file in it that the confinement of commands lets us write.
-    fn checked_entry(&self, target: &Path, options: &ToolsOptions) -> Result<PathBuf, Refusal> {
-        let name = target
-            .file_name()
-            .ok_or_else(|| io::Error::from(io::ErrorKind::IsADirectory))?;
-        if let Some(real) = &self.real {
-            paths::check_write(&real.join(name), options).map_err(Refusal::Confined)?;
+/// Whether an entry may be written, by the place where it really is.
+fn check_place(real: &Path, within: Within<'_>, options: &ToolsOptions) -> Result<(), Refusal> {
+    match within {
+        Within::Private(root) if !real.starts_with(root) => {
+            return Err(Refusal::Confined(
+                "A link in the private temporary folder of commands leads out of it; nothing was written".to_owned(),
+            ));
         }
-        Ok(self.path.join(name))
+        Within::Private(_) | Within::Anywhere => {}
+    }
+    match &options.sandbox {
+        Some(sandbox) => sandbox
+            .file_rules()
+            .check_write_opened(real)
+            .map_err(|refusal| Refusal::Confined(refusal.to_string())),
+        None => Ok(()),
     }
 }

@@ -1,54 +1,62 @@
 //! Walking a folder the way `grep` and `find` see it: sorted, hidden files included, ignored files left out.
 
+mod ignored;
+mod parallel;
+
 use std::path::{Path, PathBuf};
 
 use ignore::overrides::{Override, OverrideBuilder};
-use ignore::{DirEntry, WalkBuilder};
+use pirn_file::HeldFolder;
 use pirn_sandbox::Sandbox;
 
+use crate::blocking::Stop;
 use crate::options::ToolsOptions;
 use crate::paths;
+
+use ignored::Ignored;
+pub(crate) use parallel::{Visit, Walk, WalkedFolder};
 
 /// The folder in which Git keeps its own files. Nobody means them when searching a project; naming the folder as the place to
 /// search still works.
 const GIT_FOLDER: &str = ".git";
 
-/// Walks below `root`, a canonical path, in order of the names. Rules of `.gitignore`, `.ignore` and `.git/info/exclude` count,
-/// outside repositories too; inside one, those of the folders above count up to the repository's own. The order does not depend
-/// on the file system, so the same call gives the same answer.
-pub(crate) fn walk(
-    root: &Path,
-    options: &ToolsOptions,
-    globs: Override,
-) -> impl Iterator<Item = DirEntry> + use<> {
-    let in_repository = root
-        .ancestors()
-        .any(|folder| folder.join(GIT_FOLDER).exists());
-    // What commands cannot read is left out as well.
-    let rules = options.sandbox.as_ref().map(Sandbox::file_rules);
-    let mut builder = WalkBuilder::new(root);
-    builder
-        .hidden(false)
-        // Would be found through the process environment; the user's file is added below instead.
-        .git_global(false)
-        .require_git(in_repository)
-        .overrides(globs)
-        .sort_by_file_name(std::ffi::OsStr::cmp)
-        .filter_entry(move |entry| {
-            let is_hidden = rules
-                .as_ref()
-                .is_some_and(|rules| rules.hides(entry.path()));
-            entry.depth() == 0 || (entry.file_name() != GIT_FOLDER && !is_hidden)
-        });
-    if let Some(home) = &options.home {
-        let global = home.join(".config/git/ignore");
-        if global.is_file() {
-            // A broken line in it only makes that line count for nothing.
-            let _partial = builder.add_ignore(global);
+/// The user's own file of ignored files, below the home folder. Would be found through the process environment otherwise.
+const GLOBAL_IGNORE_FILE: &str = ".config/git/ignore";
+
+impl<'a> Walk<'a> {
+    /// A walk below `root`, in order of the names, links not followed. Rules of `.gitignore`, `.ignore` and `.git/info/exclude`
+    /// count, outside repositories too; inside one, those of the folders above count up to the repository's own. What commands
+    /// cannot read is left out as well. The order does not depend on the file system, so the same call gives the same answer.
+    pub(crate) fn new(
+        root: &Path,
+        options: &ToolsOptions,
+        globs: Override,
+        stop: &'a Stop,
+    ) -> Result<Self, String> {
+        let rules = options.sandbox.as_ref().map(Sandbox::file_rules);
+        let root = HeldFolder::open(root).map_err(|error| paths::describe(&error))?;
+        if let Some(rules) = &rules {
+            // What was opened may be another folder than the one that was looked at.
+            rules
+                .check_read_real(root.path())
+                .map_err(|refusal| refusal.to_string())?;
         }
+        // A folder that cannot be read is not an empty one.
+        root.entries_below(Path::new(""))
+            .map_err(|error| paths::describe(&error))?;
+        let global = options
+            .home
+            .as_ref()
+            .map(|home| home.join(GLOBAL_IGNORE_FILE));
+        let ignored = Ignored::above(root.path(), global.as_deref());
+        Ok(Self {
+            root,
+            rules,
+            globs,
+            ignored,
+            stop,
+        })
     }
-    // What cannot be read is left out, as with a folder listed by its owner.
-    builder.build().flatten()
 }
 
 /// What a glob selects.
@@ -138,17 +146,23 @@ impl SearchRoot {
         }
     }
 
-    /// How results call a path below the place.
-    pub(crate) fn display(&self, path: &Path) -> String {
-        let below = paths::relative_display(path, &self.real);
-        if self.prefix.is_empty() || path == self.real {
-            return if below.is_empty() {
-                self.prefix.clone()
-            } else {
-                below
-            };
+    /// How the place itself is called.
+    pub(crate) fn shown(&self) -> &str {
+        if self.prefix.is_empty() {
+            "."
+        } else {
+            &self.prefix
         }
-        let separator = if self.prefix.ends_with('/') { "" } else { "/" };
-        format!("{}{separator}{below}", self.prefix)
+    }
+
+    /// How results call a path, given relative to the place; empty for the place itself.
+    pub(crate) fn display(&self, below: &Path) -> String {
+        let below = paths::relative_display(below, Path::new(""));
+        match (self.prefix.is_empty(), below.is_empty()) {
+            (true, _) => below,
+            (false, true) => self.prefix.clone(),
+            (false, false) if self.prefix.ends_with('/') => format!("{}{below}", self.prefix),
+            (false, false) => format!("{}/{below}", self.prefix),
+        }
     }
 }

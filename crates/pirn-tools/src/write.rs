@@ -1,6 +1,6 @@
 //! `write`: a whole file at once.
 
-use std::io;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -12,11 +12,13 @@ use crate::arguments::{ABORTED, Outcome, typed_tool};
 use crate::blocking::{self, Stop};
 use crate::encoding::Encoding;
 use crate::file_queue;
+use crate::line_count::LineCount;
 use crate::options::ToolsOptions;
 use crate::paths::{self, Place};
 use crate::read::{Piece, Source};
+use crate::reader::Reader;
 use crate::regular::{Refusal, RegularFile};
-use crate::replace::replace;
+use crate::replace::{Within, replace};
 
 /// The byte order mark of UTF-8.
 const UTF8_MARK: &[u8] = b"\xEF\xBB\xBF";
@@ -48,7 +50,19 @@ pub fn write(options: Arc<ToolsOptions>) -> Tool {
                 "How the content becomes bytes (default: that of the file, utf-8 for a new one)"
             )
         },
-        "required": ["path", "content"]
+        "required": ["path", "content"],
+        "additionalProperties": false
+    }))
+    .output_schema(json!({
+        "type": "object",
+        "properties": {
+            "path": {"type": "string"},
+            "added": {"type": "integer", "description": "Lines"},
+            "removed": {"type": "integer", "description": "Lines; a changed one counts as removed and added"},
+            "created": {"type": "boolean", "description": "Whether there was no such file"},
+            "notes": {"type": "array", "items": {"type": "string"}}
+        },
+        "required": ["path", "added", "removed", "created"]
     }))
     .effects(Effects::READ | Effects::WRITE)
     .annotations(Annotations {
@@ -67,6 +81,7 @@ async fn run(arguments: Arguments, options: Arc<ToolsOptions>, context: CallCont
         content,
         encoding,
     } = arguments;
+    let reader = Reader::of(context.origin);
     let (target, place) = locate_new(&context, path, Arc::clone(&options)).await?;
     let turn = tokio::select! {
         turn = file_queue::turn(&target) => turn,
@@ -77,6 +92,7 @@ async fn run(arguments: Arguments, options: Arc<ToolsOptions>, context: CallCont
         let call = Call {
             target: &target,
             place: &place,
+            reader,
             options: &options,
             stop,
         };
@@ -90,6 +106,7 @@ struct Call<'a> {
     /// The real file.
     target: &'a Path,
     place: &'a Place,
+    reader: Reader,
     options: &'a ToolsOptions,
     stop: &'a Stop,
 }
@@ -100,23 +117,62 @@ impl Call<'_> {
             Some(encoding) => (self.encode(encoding, content)?, None),
             None => self.encode_as_before(content)?,
         };
-        let parent = self.target.parent().unwrap_or(Path::new("/"));
-        std::fs::create_dir_all(parent).map_err(|error| self.failed(&error.into()))?;
+        let is_new = self.target.symlink_metadata().is_err();
+        // What was there is only counted for programs.
+        let before = match self.reader {
+            Reader::Eyes => None,
+            Reader::Program => Some(self.content_before()?.unwrap_or_default()),
+        };
         self.stop.check()?;
-        replace(self.target, &bytes, self.options).map_err(|refusal| self.failed(&refusal))?;
+        let within = self
+            .place
+            .private_root
+            .as_deref()
+            .map_or(Within::Anywhere, Within::Private);
+        replace(self.target, &bytes, within, self.options)
+            .map_err(|refusal| self.failed(&refusal))?;
         let private = self.place.private_root.as_ref().map(
             |_| "in the private temporary folder of commands, which goes at the end of the session",
         );
         let notes: Vec<&str> = private.into_iter().chain(note).collect();
-        let notes = if notes.is_empty() {
+        let in_brackets = if notes.is_empty() {
             String::new()
         } else {
             format!(" ({})", notes.join("; "))
         };
         let shown = &self.place.shown;
-        Ok(ToolResult::text(format!(
-            "Successfully wrote to {shown}{notes}"
-        )))
+        let result = ToolResult::text(format!("Successfully wrote to {shown}{in_brackets}"));
+        let Some(before) = before else {
+            return Ok(result);
+        };
+        let count = LineCount::of(&before, &bytes);
+        let mut value = json!({
+            "path": shown,
+            "added": count.added,
+            "removed": count.removed,
+            "created": is_new
+        });
+        if !notes.is_empty() {
+            value["notes"] = json!(notes);
+        }
+        Ok(result.with_structured(value))
+    }
+
+    /// What the file holds now, up to a bound; `None` where there is none, or what is there may not be read.
+    fn content_before(&self) -> Result<Option<Vec<u8>>, String> {
+        let Ok(opened) = RegularFile::open(self.target, self.options) else {
+            return Ok(None);
+        };
+        let mut content = Vec::new();
+        let mut source = Source::new(opened, self.stop).take(LOOKED_AT_BYTES_MAX as u64);
+        match source.read_to_end(&mut content) {
+            Ok(_) => Ok(Some(content)),
+            Err(error) => Err(self
+                .stop
+                .check()
+                .err()
+                .unwrap_or_else(|| self.failed(&error.into()))),
+        }
     }
 
     /// The bytes of a content in the encoding of the file that is replaced, with a note where that is not plain UTF-8.

@@ -1,6 +1,6 @@
-//! What is kept of a command's output: its end for the model, more of it for scripts, and all of it in a file.
+//! What is kept of a command's output: its end for eyes, the whole for programs, and the whole in a file where that is longer
+//! than its reader gets.
 
-use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use pirn_file::create_unique;
@@ -9,22 +9,21 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::task::spawn_blocking;
 
 use crate::limits::{BYTES_MAX, LINES_MAX, Tail, keep_tail};
+use crate::reader::{Reader, SCRIPT_RESULT_BYTES_MAX};
 
-/// The most output a script gets whole; of more it gets the first and the last half of this.
-pub const STRUCTURED_OUTPUT_BYTES_MAX: usize = 1024 * 1024;
+/// What is remembered of an output that is longer than its reader gets: far more than the limits for models.
+const END_BYTES: usize = 512 * 1024;
 
 /// The most output kept in a file, so that a runaway command does not fill the disk.
 pub const FULL_OUTPUT_BYTES_MAX: u64 = 1024 * 1024 * 1024;
 
-const HALF: usize = STRUCTURED_OUTPUT_BYTES_MAX / 2;
-
 /// The output of one command.
 pub(super) struct Capture {
+    reader: Reader,
     temp_dir: PathBuf,
-    /// The whole output until it is too long, then its first half.
-    head: Vec<u8>,
-    /// Once the whole is too long: at least its last half, cut from time to time.
-    tail: Vec<u8>,
+    /// The whole output as long as its reader may get it, then its end, at least [`END_BYTES`] of it.
+    kept: Vec<u8>,
+    is_whole: bool,
     total_bytes: u64,
     line_feeds: u64,
     /// Bytes since the last line feed.
@@ -48,11 +47,12 @@ enum FullOutput {
 }
 
 impl Capture {
-    pub(super) fn new(temp_dir: PathBuf) -> Self {
+    pub(super) fn new(reader: Reader, temp_dir: PathBuf) -> Self {
         Self {
+            reader,
             temp_dir,
-            head: Vec::new(),
-            tail: Vec::new(),
+            kept: Vec::new(),
+            is_whole: true,
             total_bytes: 0,
             line_feeds: 0,
             open_line_bytes: 0,
@@ -68,34 +68,25 @@ impl Capture {
             self.file = self.open_file().await;
         }
         self.append_to_file(chunk).await;
-        if self.tail.is_empty() && self.head.len() + chunk.len() <= STRUCTURED_OUTPUT_BYTES_MAX {
-            self.head.extend_from_slice(chunk);
-            return;
+        self.kept.extend_from_slice(chunk);
+        self.is_whole &= self.kept.len() <= self.kept_max();
+        if !self.is_whole && self.kept.len() > 2 * END_BYTES {
+            self.kept.drain(..self.kept.len() - END_BYTES);
         }
-        if self.tail.is_empty() {
-            self.tail = self.head.split_off(HALF.min(self.head.len()));
-            let missing = HALF - self.head.len();
-            // Only where one chunk is larger than half of all.
-            if missing > 0 {
-                self.head.extend(chunk.iter().take(missing));
-                self.tail.extend(chunk.iter().skip(missing));
-                return;
-            }
-        }
-        self.tail.extend_from_slice(chunk);
-        if self.tail.len() > 2 * HALF {
-            self.tail.drain(..self.tail.len() - HALF);
+    }
+
+    /// The most output that is kept whole.
+    fn kept_max(&self) -> usize {
+        match self.reader {
+            Reader::Eyes => END_BYTES,
+            Reader::Program => SCRIPT_RESULT_BYTES_MAX,
         }
     }
 
     /// The end of the output, within the limits for models.
     pub(super) fn tail(&self) -> Tail<'_> {
-        // The half is far more than the limits, so cutting within it is the same as cutting the whole.
-        keep_tail(if self.tail.is_empty() {
-            &self.head
-        } else {
-            &self.tail
-        })
+        // Cutting within the kept end is the same as cutting the whole.
+        keep_tail(&self.kept)
     }
 
     /// All lines of the output, also an open last one.
@@ -112,20 +103,15 @@ impl Capture {
         }
     }
 
-    /// The output for scripts, and whether something was left out of it.
-    pub(super) fn structured(&self) -> (String, bool) {
-        let mut text = String::from_utf8_lossy(&self.head).into_owned();
-        if self.tail.is_empty() {
-            return (text, false);
-        }
-        let last = self.tail.len().saturating_sub(HALF);
-        let end = self.tail.get(last..).unwrap_or_default();
-        let omitted = self.total_bytes - self.head.len() as u64 - end.len() as u64;
-        if omitted > 0 {
-            let _infallible = write!(text, "\n[... {omitted} bytes omitted ...]\n");
-        }
-        text.push_str(&String::from_utf8_lossy(end));
-        (text, omitted > 0)
+    /// The whole output; `None` where it is longer than its reader may get.
+    pub(super) fn whole(&self) -> Option<String> {
+        self.is_whole
+            .then(|| String::from_utf8_lossy(&self.kept).into_owned())
+    }
+
+    /// The size of the whole output.
+    pub(super) fn total_bytes(&self) -> u64 {
+        self.total_bytes
     }
 
     /// Finishes the file with the whole output. `None` when there is none; the error is a sentence for the model.
@@ -152,8 +138,14 @@ impl Capture {
         self.open_line_bytes += (chunk.len() - line_start) as u64;
     }
 
+    /// Whether the reader gets less than the whole.
     fn is_over_limits(&self) -> bool {
-        self.total_bytes > BYTES_MAX as u64 || self.total_lines() > LINES_MAX as u64
+        match self.reader {
+            Reader::Eyes => {
+                self.total_bytes > BYTES_MAX as u64 || self.total_lines() > LINES_MAX as u64
+            }
+            Reader::Program => self.total_bytes > SCRIPT_RESULT_BYTES_MAX as u64,
+        }
     }
 
     /// Opens the file and writes what came before, which is all still in memory.
@@ -163,11 +155,11 @@ impl Capture {
             let created = spawn_blocking(move || create_unique(&folder, "pirn-bash-", "log"));
             let (file, path) = created.await.map_err(std::io::Error::other)??;
             let mut file = File::from_std(file);
-            file.write_all(&self.head).await?;
+            file.write_all(&self.kept).await?;
             Ok::<_, std::io::Error>(FullOutput::Open {
                 file,
                 path,
-                written: self.head.len() as u64,
+                written: self.kept.len() as u64,
             })
         };
         opened

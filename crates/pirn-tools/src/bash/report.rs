@@ -1,5 +1,6 @@
 //! The result of a command, for models and for scripts.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use pirn_sandbox::{ChildOutput, ExitStatus};
@@ -8,6 +9,7 @@ use serde_json::{Map, Value, json};
 
 use crate::limits::{CutBy, format_size};
 use crate::paths::quoted;
+use crate::reader::{Reader, SCRIPT_RESULT_BYTES_MAX};
 
 use super::capture::Capture;
 use super::confinement::Findings;
@@ -101,9 +103,7 @@ pub(super) fn output_schema() -> Value {
     json!({
         "type": "object",
         "properties": {
-            "output": {"type": "string", "description": "stdout and stderr in order"},
-            "truncated": {"type": "boolean", "description": "Whether the middle of the output was left out"},
-            "full_output_path": {"type": "string", "description": "File with the whole output, when it is long"},
+            "output": {"type": "string", "description": "stdout and stderr in order, all of it"},
             "exit_code": {
                 "type": ["integer", "null"],
                 "description": "128 + n for signal n; null when the command was stopped"
@@ -125,7 +125,7 @@ pub(super) fn output_schema() -> Value {
             },
             "sandbox": {
                 "type": "object",
-                "description": "The confinement it ran in; absent when there is none",
+                "description": "The confinement it ran in, where something was refused",
                 "properties": {
                     "profile": {"type": "string"},
                     "network": {"type": "string"},
@@ -136,91 +136,131 @@ pub(super) fn output_schema() -> Value {
                 "required": ["profile", "network", "layers"]
             }
         },
-        "required": ["output", "truncated", "exit_code", "wall_time_seconds"]
+        "required": ["output", "exit_code", "wall_time_seconds"]
     })
 }
 
-/// Puts the result together.
-pub(super) async fn result(
-    mut capture: Capture,
-    end: &End,
-    rest: Rest,
-    wall_time: Duration,
-    findings: Findings,
-) -> ToolResult {
-    let full_output = capture.full_output().await;
-    let (output, truncated) = capture.structured();
-    let path = full_output
-        .as_ref()
-        .ok()
-        .and_then(Option::as_ref)
-        .map(|path| path.to_string_lossy().into_owned());
+/// Everything there is to say about a command.
+pub(super) struct Report {
+    pub(super) capture: Capture,
+    pub(super) end: End,
+    pub(super) rest: Rest,
+    pub(super) wall_time: Duration,
+    pub(super) findings: Findings,
+}
 
-    let mut text = String::from_utf8_lossy(capture.tail().text).into_owned();
-    if text.is_empty() {
-        text.push_str("(no output)");
-    }
-    if let Some(notice) = cut_notice(&capture, path.as_deref(), full_output.err()) {
-        append(&mut text, &notice);
-    }
-    if let Some(notice) = rest.notice() {
-        append(&mut text, &notice);
-    }
-    let status = status_line(end);
-    if let Some(status) = &status {
-        append(&mut text, status);
-        if !findings.explanations.is_empty() {
-            append(&mut text, &findings.explanations.join("\n"));
+impl Report {
+    /// The result for its reader.
+    pub(super) async fn into_result(mut self, reader: Reader) -> ToolResult {
+        let full_output = self.capture.full_output().await;
+        let details = self
+            .findings
+            .sandbox
+            .as_ref()
+            .map(|sandbox| json!({ "sandbox": sandbox }));
+        let result = match reader {
+            Reader::Eyes => self.shown(full_output),
+            Reader::Program => self.as_data(full_output),
+        };
+        match details {
+            Some(details) => result.with_details(details),
+            None => result,
         }
     }
 
-    let mut structured = Map::new();
-    structured.insert("output".into(), output.into());
-    structured.insert("truncated".into(), truncated.into());
-    if let Some(path) = path {
-        structured.insert("full_output_path".into(), path.into());
-    }
-    structured.insert(
-        "exit_code".into(),
-        end.status().and_then(ExitStatus::shell_code).into(),
-    );
-    let tenths = (wall_time.as_secs_f64() * 10.0).round() / 10.0;
-    structured.insert("wall_time_seconds".into(), tenths.into());
-
-    if let Rest::HeldOpen(commands) = &rest {
-        structured.insert("output_held_open".into(), true.into());
-        if !commands.is_empty() {
-            structured.insert("held_open_by".into(), commands.clone().into());
+    /// The end of the output with notices.
+    fn shown(&self, full_output: Result<Option<PathBuf>, String>) -> ToolResult {
+        let mut text = String::from_utf8_lossy(self.capture.tail().text).into_owned();
+        if text.is_empty() {
+            text.push_str("(no output)");
         }
-    }
-    if !findings.explanations.is_empty() {
-        structured.insert("denied".into(), findings.explanations.into());
-    }
-    if let Some(sandbox) = &findings.sandbox {
-        structured.insert("sandbox".into(), sandbox.clone());
-    }
-
-    let result = if status.is_some() {
+        if let Some(notice) = cut_notice(&self.capture, full_output) {
+            append(&mut text, &notice);
+        }
+        if let Some(notice) = self.rest.notice() {
+            append(&mut text, &notice);
+        }
+        let Some(status) = self.failure() else {
+            return ToolResult::text(text);
+        };
+        append(&mut text, &status);
         ToolResult::error(text)
-    } else {
-        ToolResult::text(text)
-    };
-    let result = result.with_structured(structured.into());
-    match findings.sandbox {
-        Some(sandbox) => result.with_details(json!({ "sandbox": sandbox })),
-        None => result,
+    }
+
+    /// What went wrong and why, for people.
+    fn failure(&self) -> Option<String> {
+        let mut text = status_line(&self.end)?;
+        if !self.findings.explanations.is_empty() {
+            append(&mut text, &self.findings.explanations.join("\n"));
+        }
+        Some(text)
+    }
+
+    /// The whole output and nothing added to it.
+    fn as_data(self, full_output: Result<Option<PathBuf>, String>) -> ToolResult {
+        let Some(output) = self.capture.whole() else {
+            return self.too_long(full_output);
+        };
+        let failure = self.failure();
+        let mut structured = Map::new();
+        structured.insert("output".into(), output.into());
+        structured.insert(
+            "exit_code".into(),
+            self.end.status().and_then(ExitStatus::shell_code).into(),
+        );
+        let tenths = (self.wall_time.as_secs_f64() * 10.0).round() / 10.0;
+        structured.insert("wall_time_seconds".into(), tenths.into());
+        if let Rest::HeldOpen(commands) = self.rest {
+            structured.insert("output_held_open".into(), true.into());
+            if !commands.is_empty() {
+                structured.insert("held_open_by".into(), commands.into());
+            }
+        }
+        if !self.findings.explanations.is_empty() {
+            structured.insert("denied".into(), self.findings.explanations.into());
+            if let Some(sandbox) = self.findings.sandbox {
+                structured.insert("sandbox".into(), sandbox);
+            }
+        }
+        let result = match failure {
+            // Records of the call show it.
+            Some(failure) => ToolResult::error(failure),
+            None => ToolResult::text(format!(
+                "[The script has the whole output, {}]",
+                format_size(self.capture.total_bytes())
+            )),
+        };
+        result.with_structured(structured.into())
+    }
+
+    /// An output that no script gets as a whole: the command has run, so how it ended is told.
+    fn too_long(&self, full_output: Result<Option<PathBuf>, String>) -> ToolResult {
+        let ended = status_line(&self.end).unwrap_or_else(|| "Command succeeded".to_owned());
+        let place = match full_output {
+            Ok(Some(path)) => format!(
+                "all of it is in {}: read that with offset and limit",
+                path.display()
+            ),
+            Ok(None) => "it was not kept".to_owned(),
+            Err(reason) => format!("it could not be kept: {reason}"),
+        };
+        ToolResult::over_limit(format!(
+            "The output has {}, more than {}, the most that one call gives to a script; {place}. {ended}",
+            format_size(self.capture.total_bytes()),
+            format_size(SCRIPT_RESULT_BYTES_MAX as u64)
+        ))
     }
 }
 
 /// Says what was cut and where all of it is.
-fn cut_notice(capture: &Capture, path: Option<&str>, failure: Option<String>) -> Option<String> {
+fn cut_notice(capture: &Capture, full_output: Result<Option<PathBuf>, String>) -> Option<String> {
     let tail = capture.tail();
     let cut_by = tail.cut_by?;
     let total = capture.total_lines();
-    let place = match (path, failure) {
-        (Some(path), _) => format!("Full output: {path}"),
-        (None, Some(reason)) => format!("The full output could not be kept: {reason}"),
-        (None, None) => "The full output was not kept".to_owned(),
+    let place = match full_output {
+        Ok(Some(path)) => format!("Full output: {}", path.display()),
+        Ok(None) => "The full output was not kept".to_owned(),
+        Err(reason) => format!("The full output could not be kept: {reason}"),
     };
     if tail.partial_line {
         let (kept, line) = (

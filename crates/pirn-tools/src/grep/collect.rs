@@ -7,7 +7,7 @@ use grep_regex::RegexMatcher;
 use grep_searcher::{Searcher, Sink, SinkContext, SinkMatch};
 
 use crate::limits::BYTES_MAX;
-use crate::reader::{Reader, SCRIPT_RESULT_BYTES_MAX};
+use crate::reader::{Reader, SCRIPT_RESULT_BYTES_MAX, Window};
 
 /// Characters shown of a line; longer ones are minified code or data, of which a model needs no more.
 const LINE_CHARS_MAX: usize = 500;
@@ -24,8 +24,8 @@ pub(super) struct Bounds {
     pub(super) reader: Reader,
     /// Lines before and after each match.
     pub(super) context: usize,
-    /// The most matches.
-    pub(super) limit: usize,
+    /// Which matches.
+    pub(super) window: Window,
 }
 
 impl Bounds {
@@ -127,11 +127,11 @@ impl Sink for Collector<'_> {
         let line_number = found.line_number().unwrap_or(0);
         self.push(HitKind::Match, line_number, found.bytes());
         self.matches += 1;
-        if self.matches <= self.bounds.limit {
+        if self.matches <= self.bounds.window.end() {
             self.limit_line = line_number;
         }
         // A match after the limit may still be shown as context of the last one; the first that is not ends the search.
-        let is_past = self.matches > self.bounds.limit
+        let is_past = self.matches > self.bounds.window.end()
             && line_number > self.limit_line + self.bounds.context as u64;
         Ok(!is_past && self.bytes <= self.bounds.bytes())
     }

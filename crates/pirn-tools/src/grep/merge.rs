@@ -1,6 +1,4 @@
-//! From hits of many files, found in any order, to one result in order of the paths.
-
-use std::collections::BTreeMap;
+//! From the hits of files, in order of their paths, to one result.
 
 use pirn_tool::ToolResult;
 use serde_json::{Value, json};
@@ -51,7 +49,7 @@ impl Found {
 
     /// Whether nothing was found.
     pub(super) fn is_empty(&self) -> bool {
-        self.lines.is_empty() && self.records.is_empty()
+        self.matches == 0
     }
 
     /// Adds the hits of the next file.
@@ -62,62 +60,71 @@ impl Found {
         if file.gave_up {
             self.gave_up.push(file.path.clone());
         }
-        if self.bounds.reader == Reader::Program {
-            self.add_records(&file);
-            return;
+        let chosen = self.choose(&file.hits);
+        match self.bounds.reader {
+            Reader::Program => self.add_records(&file, &chosen),
+            Reader::Eyes => self.add_lines(&file, &chosen),
         }
-        // The line of this file's last match within the limit.
-        let mut last_line = None;
-        for hit in file.hits {
-            let is_match = hit.kind == HitKind::Match;
-            let in_limit = self.matches < self.bounds.limit;
-            if !in_limit {
-                let in_context = last_line
-                    .is_some_and(|last| hit.line_number <= last + self.bounds.context as u64);
-                if !in_context {
-                    if is_match {
-                        self.more_matches = true;
-                        break;
-                    }
+    }
+
+    /// The lines of a file's matches within the window.
+    fn choose(&mut self, hits: &[Hit]) -> Vec<u64> {
+        let window = self.bounds.window;
+        let mut chosen = Vec::new();
+        for hit in hits.iter().filter(|hit| hit.kind == HitKind::Match) {
+            if self.matches == window.end() {
+                let is_shown = chosen.last().is_some_and(|last: &u64| {
+                    hit.line_number <= last.saturating_add(self.bounds.context as u64)
+                });
+                // What stands in the context of the last match is not left out.
+                if is_shown {
                     continue;
                 }
+                self.more_matches = true;
+                break;
             }
-            let counts = is_match && in_limit;
-            if counts {
-                self.matches += 1;
-                last_line = Some(hit.line_number);
-                self.records
-                    .push(json!({"path": file.path, "line": hit.line_number, "text": hit.text}));
+            if self.matches >= window.offset {
+                chosen.push(hit.line_number);
             }
-            let mark = if counts { ':' } else { '-' };
-            let line = format!("{}{mark}{}{mark} {}", file.path, hit.line_number, hit.text);
+            self.matches += 1;
+        }
+        chosen
+    }
+
+    fn add_lines(&mut self, file: &FileHits, chosen: &[u64]) {
+        let context = self.bounds.context as u64;
+        for hit in &file.hits {
+            let line = hit.line_number;
+            let next = chosen.partition_point(|chosen| chosen.saturating_add(context) < line);
+            let Some(nearest) = chosen
+                .get(next)
+                .filter(|chosen| **chosen <= line.saturating_add(context))
+            else {
+                continue;
+            };
+            let is_chosen = *nearest == line || chosen.binary_search(&line).is_ok();
+            let mark = if is_chosen { ':' } else { '-' };
+            let line = format!("{}{mark}{line}{mark} {}", file.path, hit.text);
             self.cut_lines |= hit.is_cut;
             self.line_bytes += line.len() + 1;
             self.lines.push(line);
         }
     }
 
-    fn add_records(&mut self, file: &FileHits) {
+    fn add_records(&mut self, file: &FileHits, chosen: &[u64]) {
         let context = self.bounds.context as u64;
         let texts = |hits: &[Hit]| hits.iter().map(|hit| hit.text.clone()).collect::<Vec<_>>();
-        for (index, hit) in file.hits.iter().enumerate() {
-            if hit.kind != HitKind::Match {
-                continue;
-            }
-            if self.matches == self.bounds.limit {
-                self.more_matches = true;
-                return;
-            }
-            self.matches += 1;
-            let mut record = json!({"path": file.path, "line": hit.line_number, "text": hit.text});
+        for line in chosen {
+            let index = file.hits.partition_point(|hit| hit.line_number < *line);
             let (before, rest) = file.hits.split_at(index);
-            let after = rest.get(1..).unwrap_or_default();
-            let first =
-                before.partition_point(|other| other.line_number + context < hit.line_number);
-            let last =
-                after.partition_point(|other| other.line_number <= hit.line_number + context);
+            let Some((hit, after)) = rest.split_first() else {
+                continue;
+            };
+            let mut record = json!({"path": file.path, "line": line, "text": hit.text});
             self.line_bytes += file.path.len() + hit.text.len();
             if context > 0 {
+                let first = before.partition_point(|other| other.line_number + context < *line);
+                let last = after.partition_point(|other| other.line_number <= line + context);
                 let (before, after) = (
                     texts(before.get(first..).unwrap_or_default()),
                     texts(after.get(..last).unwrap_or_default()),
@@ -134,13 +141,12 @@ impl Found {
     }
 
     /// The result for whoever reads it.
-    pub(super) fn into_result(mut self) -> Outcome {
+    pub(super) fn into_result(self) -> Outcome {
         if self.bounds.reader == Reader::Eyes {
-            let records = Value::Array(std::mem::take(&mut self.records));
-            return Ok(ToolResult::text(self.into_text()).with_structured(records));
+            return Ok(ToolResult::text(self.into_text()));
         }
         if self.line_bytes > self.bounds.bytes() {
-            return Err(reader::too_long());
+            return Ok(reader::too_long());
         }
         if let Some(first) = self.gave_up.first() {
             return Err(format!(
@@ -154,14 +160,13 @@ impl Found {
     fn into_text(self) -> String {
         let (mut text, cut) = keep_head_lines(&self.lines);
         if self.lines.is_empty() {
-            text.push_str("No matches found");
+            text.push_str(&self.bounds.window.nothing("No matches found"));
         }
         let mut notices = Vec::new();
         if self.more_matches {
             notices.push(format!(
-                "{} matches limit reached. Use limit={} for more, or refine pattern",
-                self.bounds.limit,
-                self.bounds.limit.saturating_mul(2)
+                "{}, or refine pattern",
+                self.bounds.window.notice("matches")
             ));
         }
         if cut {
@@ -199,52 +204,4 @@ fn files(count: usize) -> String {
     } else {
         format!("{count} files")
     }
-}
-
-/// Puts batches of files back in order.
-#[derive(Debug)]
-pub(super) struct Merger {
-    pub(super) found: Found,
-    /// The next batch in order.
-    next: usize,
-    /// Batches that came before their turn.
-    waiting: BTreeMap<usize, Vec<FileHits>>,
-    waiting_bytes: usize,
-}
-
-/// Hits held for batches that came before their turn, before their workers wait: one slow file must not make the hits of all
-/// others pile up.
-const WAITING_BYTES_MAX: usize = 32 * 1024 * 1024;
-
-impl Merger {
-    pub(super) fn new(found: Found) -> Self {
-        Self {
-            found,
-            next: 0,
-            waiting: BTreeMap::new(),
-            waiting_bytes: 0,
-        }
-    }
-
-    /// Whether this batch has to wait for slower ones before it.
-    pub(super) fn must_wait(&self, batch: usize) -> bool {
-        batch != self.next && self.waiting_bytes > WAITING_BYTES_MAX && !self.found.is_full()
-    }
-
-    /// Adds a batch, and all that waited for it.
-    pub(super) fn add(&mut self, batch: usize, files: Vec<FileHits>) {
-        self.waiting_bytes += batch_bytes(&files);
-        self.waiting.insert(batch, files);
-        while let Some(files) = self.waiting.remove(&self.next) {
-            self.waiting_bytes -= batch_bytes(&files);
-            self.next += 1;
-            for file in files {
-                self.found.add(file);
-            }
-        }
-    }
-}
-
-fn batch_bytes(files: &[FileHits]) -> usize {
-    files.iter().map(FileHits::bytes).sum()
 }

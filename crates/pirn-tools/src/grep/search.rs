@@ -1,46 +1,34 @@
 //! Searching one file, or all files of a walk side by side with an answer that does not depend on who is faster.
 
 use std::io::{self, Read};
-use std::num::NonZero;
-use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use grep_matcher::Matcher as _;
 use grep_regex::RegexMatcher;
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder};
-use ignore::DirEntry;
+use pirn_file::{Entry, EntryKind};
+use pirn_sandbox::FileRules;
 
 use crate::blocking::Stop;
 use crate::options::ToolsOptions;
 use crate::read::Source;
 use crate::regular::{Refusal, RegularFile};
-use crate::walk::SearchRoot;
+use crate::walk::{SearchRoot, Visit, Walk, WalkedFolder};
 
 use super::collect::{Bounds, Collector, FileHits};
-use super::merge::{Found, Merger};
-
-/// Threads that search; more than this waits for the disk or the walk.
-const WORKERS_MAX: usize = 12;
-
-/// Files handed to a worker at a time. The first batches are smaller, so that a small tree is shared too.
-const BATCH_FILES_MAX: usize = 32;
-
-/// Batches between the walk and the workers.
-const BATCHES_WAITING_MAX: usize = 64;
+use super::merge::Found;
 
 /// Memory for one line: a longer one is data rather than text.
 const LINE_BYTES_MAX: usize = 64 * 1024 * 1024;
-
-/// How often a waiting worker looks at whether the call was stopped.
-const STOP_CHECK_INTERVAL: Duration = Duration::from_millis(100);
 
 /// One search.
 pub(super) struct Search<'a> {
     pub(super) matcher: RegexMatcher,
     pub(super) options: &'a ToolsOptions,
+    /// What the confinement of commands says of files.
+    pub(super) rules: Option<Arc<FileRules>>,
     pub(super) bounds: Bounds,
 }
 
@@ -53,66 +41,39 @@ enum Reason {
     Walked,
 }
 
-/// Files of one batch, with its place in the order.
-type Batch = (usize, Vec<PathBuf>);
-
 impl Search<'_> {
     /// Searches one file.
     pub(super) fn file(&self, root: &SearchRoot, stop: &Stop) -> Result<Found, String> {
         let cannot = |refusal: &Refusal| match refusal {
             Refusal::Confined(sentence) => sentence.clone(),
             Refusal::Io(_) | Refusal::Other(_) | Refusal::ProcessFile => {
-                format!("Could not search {}: {refusal}", root.prefix)
+                format!("Could not search {}: {refusal}", root.shown())
             }
         };
         let opened = RegularFile::open(&root.real, self.options).map_err(|error| cannot(&error))?;
         let mut searcher = self.searcher(Reason::Named);
-        let never = AtomicBool::new(false);
-        let source = Source::new(opened, stop);
-        let interrupt = Interrupt { stop, full: &never };
         let reader = Interruptible {
-            file: Named(source),
-            interrupt,
+            file: Named(Source::new(opened, stop)),
+            is_over: || stop.is_set(),
         };
-        let hits = self.search_reader(&mut searcher, reader, root.prefix.clone(), interrupt);
+        let hits = self.search_reader(&mut searcher, reader, root.prefix.clone());
         let mut found = Found::new(self.bounds);
         found.add(hits);
         Ok(found)
     }
 
-    /// Searches the files of a walk below `root`. The walk runs on this thread; it stops as soon as the answer is known.
-    pub(super) fn folder(
-        &self,
-        root: &SearchRoot,
-        walk: impl Iterator<Item = DirEntry>,
-        stop: &Stop,
-    ) -> Found {
-        let workers = std::thread::available_parallelism()
-            .map_or(1, NonZero::get)
-            .min(WORKERS_MAX);
-        let crew = Crew {
+    /// Searches the files of a walk below `root`. It stops as soon as the answer is known.
+    pub(super) fn folder(&self, root: &SearchRoot, walk: &Walk<'_>) -> Found {
+        let files = Files {
             search: self,
             root,
-            stop,
-            merger: Mutex::new(Merger::new(Found::new(self.bounds))),
-            advanced: Condvar::new(),
-            full: AtomicBool::new(false),
+            found: Mutex::new(Found::new(self.bounds)),
         };
-        std::thread::scope(|scope| {
-            let (sender, receiver) = sync_channel(BATCHES_WAITING_MAX);
-            let receiver = Arc::new(Mutex::new(receiver));
-            for _worker in 0..workers {
-                let (receiver, crew) = (Arc::clone(&receiver), &crew);
-                scope.spawn(move || crew.work(&receiver));
-            }
-            // The workers' ends only, so that sending fails when they have stopped.
-            drop(receiver);
-            crew.hand_out(walk, &sender);
-        });
-        crew.merger
+        walk.run(&files);
+        files
+            .found
             .into_inner()
             .unwrap_or_else(PoisonError::into_inner)
-            .found
     }
 
     fn searcher(&self, reason: Reason) -> Searcher {
@@ -131,22 +92,123 @@ impl Search<'_> {
             .build()
     }
 
-    fn search_reader(
+    fn search_reader<R: Read, F: Fn() -> bool>(
         &self,
         searcher: &mut Searcher,
-        reader: impl Read,
+        mut reader: Interruptible<R, F>,
         shown: String,
-        interrupt: Interrupt<'_>,
     ) -> FileHits {
         let mut collector = Collector::new(&self.matcher, self.bounds);
-        let searched = searcher.search_reader(&self.matcher, reader, &mut collector);
-        let gave_up = searched.is_err() && !interrupt.is_set();
+        let searched = searcher.search_reader(&self.matcher, &mut reader, &mut collector);
         // A read error in the middle counts like an end; what was found is true.
-        let gave_up = gave_up && searched.is_err_and(|error| is_heap_limit(&error));
+        let gave_up = searched.is_err_and(|error| is_heap_limit(&error)) && !(reader.is_over)();
         FileHits {
             path: shown,
             hits: collector.hits,
             gave_up,
+        }
+    }
+
+    /// Opens a file of a walk; `None` for what is left out.
+    fn open_walked(
+        &self,
+        scratch: &mut Scratch,
+        folder: &WalkedFolder<'_>,
+        below: &Path,
+    ) -> Option<RegularFile> {
+        let opened = RegularFile::of_walk(folder.root.open_below(below).ok()?).ok()?;
+        if !scratch.is_plain(&opened) && opened.is_process_file() {
+            return None;
+        }
+        if let Some(rules) = &self.rules
+            && opened.has_other_names()
+        {
+            let real = folder.root.path().join(below);
+            rules.check_read_opened(&real, &opened.metadata).ok()?;
+        }
+        Some(opened)
+    }
+}
+
+/// What a thread keeps between files.
+pub(super) struct Scratch {
+    searcher: Searcher,
+    /// The device of the last file, where it is none of the file system of processes: one look at it is enough.
+    plain_device: Option<u64>,
+}
+
+impl Scratch {
+    fn is_plain(&mut self, opened: &RegularFile) -> bool {
+        let device = opened.device();
+        if self.plain_device != Some(device) {
+            self.plain_device = (!opened.is_on_process_system()).then_some(device);
+        }
+        self.plain_device.is_some()
+    }
+}
+
+/// The files of a walk.
+struct Files<'a> {
+    search: &'a Search<'a>,
+    root: &'a SearchRoot,
+    found: Mutex<Found>,
+}
+
+impl Visit for Files<'_> {
+    type Scratch = Scratch;
+    type Part = Vec<FileHits>;
+
+    fn scratch(&self) -> Scratch {
+        Scratch {
+            searcher: self.search.searcher(Reason::Walked),
+            plain_device: None,
+        }
+    }
+
+    fn look(
+        &self,
+        scratch: &mut Scratch,
+        folder: &WalkedFolder<'_>,
+        entries: &[Entry],
+    ) -> Option<Vec<FileHits>> {
+        let mut files = Vec::new();
+        let mut below = folder.below.join("file");
+        for entry in entries.iter().filter(|entry| entry.kind == EntryKind::File) {
+            if folder.is_over() {
+                break;
+            }
+            below.set_file_name(&entry.name);
+            let Some(opened) = self.search.open_walked(scratch, folder, &below) else {
+                continue;
+            };
+            let reader = Interruptible {
+                file: opened.file,
+                is_over: || folder.is_over(),
+            };
+            let mut hits = self
+                .search
+                .search_reader(&mut scratch.searcher, reader, String::new());
+            if !hits.hits.is_empty() || hits.gave_up {
+                hits.path = self.root.display(&below);
+                files.push(hits);
+            }
+        }
+        (!files.is_empty()).then_some(files)
+    }
+
+    fn bytes(files: &Vec<FileHits>) -> usize {
+        files.iter().map(FileHits::bytes).sum()
+    }
+
+    fn take(&self, files: Vec<FileHits>) -> ControlFlow<()> {
+        let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        for file in files {
+            found.add(file);
+        }
+        if found.is_full() {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
         }
     }
 }
@@ -156,131 +218,15 @@ fn is_heap_limit(error: &io::Error) -> bool {
     error.to_string().contains("allocation limit")
 }
 
-/// What the threads of one search share.
-struct Crew<'a> {
-    search: &'a Search<'a>,
-    root: &'a SearchRoot,
-    stop: &'a Stop,
-    merger: Mutex<Merger>,
-    /// Signalled when the merger has moved on.
-    advanced: Condvar,
-    /// Whether the answer is known.
-    full: AtomicBool,
-}
-
-impl Crew<'_> {
-    /// Sends the files of the walk to the workers in batches.
-    fn hand_out(&self, walk: impl Iterator<Item = DirEntry>, sender: &SyncSender<Batch>) {
-        let mut batch = Vec::new();
-        let mut number = 0;
-        for entry in walk {
-            if self.is_over() {
-                return;
-            }
-            if !entry.file_type().is_some_and(|kind| kind.is_file()) {
-                continue;
-            }
-            batch.push(entry.into_path());
-            if batch.len() >= BATCH_FILES_MAX.min(number + 1) {
-                if sender.send((number, std::mem::take(&mut batch))).is_err() {
-                    return;
-                }
-                number += 1;
-            }
-        }
-        // Fails only when all workers have stopped because the answer is known.
-        let _over = sender.send((number, batch));
-    }
-
-    /// Searches batches until there are no more or the answer is known.
-    fn work(&self, receiver: &Mutex<Receiver<Batch>>) {
-        let mut searcher = self.search.searcher(Reason::Walked);
-        loop {
-            let received = receiver
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .recv();
-            let Ok((number, paths)) = received else {
-                return;
-            };
-            let mut files = Vec::new();
-            for path in paths {
-                if self.is_over() {
-                    return;
-                }
-                // What cannot be opened is left out, as in a walk.
-                let Ok(opened) = RegularFile::open_walked(&path, self.search.options) else {
-                    continue;
-                };
-                let interrupt = Interrupt {
-                    stop: self.stop,
-                    full: &self.full,
-                };
-                let reader = Interruptible {
-                    file: opened.file,
-                    interrupt,
-                };
-                let shown = self.root.display(&path);
-                let hits = self
-                    .search
-                    .search_reader(&mut searcher, reader, shown, interrupt);
-                if !hits.hits.is_empty() || hits.gave_up {
-                    files.push(hits);
-                }
-            }
-            self.deliver(number, files);
-        }
-    }
-
-    fn deliver(&self, number: usize, files: Vec<FileHits>) {
-        let mut merger = self.lock_merger();
-        while merger.must_wait(number) && !self.is_over() {
-            // The time-out is for a call that is stopped meanwhile, which signals nobody.
-            merger = self
-                .advanced
-                .wait_timeout(merger, STOP_CHECK_INTERVAL)
-                .unwrap_or_else(PoisonError::into_inner)
-                .0;
-        }
-        merger.add(number, files);
-        if merger.found.is_full() {
-            self.full.store(true, Ordering::Relaxed);
-        }
-        drop(merger);
-        self.advanced.notify_all();
-    }
-
-    fn lock_merger(&self) -> MutexGuard<'_, Merger> {
-        self.merger.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn is_over(&self) -> bool {
-        self.full.load(Ordering::Relaxed) || self.stop.is_set()
-    }
-}
-
-/// Why a search in progress may become pointless.
-#[derive(Clone, Copy)]
-struct Interrupt<'a> {
-    stop: &'a Stop,
-    full: &'a AtomicBool,
-}
-
-impl Interrupt<'_> {
-    fn is_set(self) -> bool {
-        self.full.load(Ordering::Relaxed) || self.stop.is_set()
-    }
-}
-
 /// A file whose reading ends when nobody needs it any more.
-struct Interruptible<'a, R> {
+struct Interruptible<R, F> {
     file: R,
-    interrupt: Interrupt<'a>,
+    is_over: F,
 }
 
-impl<R: Read> Read for Interruptible<'_, R> {
+impl<R: Read, F: Fn() -> bool> Read for Interruptible<R, F> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if self.interrupt.is_set() {
+        if (self.is_over)() {
             return Err(io::Error::other("the search is over"));
         }
         self.file.read(buffer)

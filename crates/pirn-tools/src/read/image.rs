@@ -2,10 +2,12 @@
 
 use std::fmt::Write as _;
 use std::io::{Cursor, Read};
+use std::sync::{Mutex, PoisonError};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use image::codecs::jpeg::JpegEncoder;
+use image::error::{LimitError, LimitErrorKind};
 use image::imageops::FilterType;
 use image::{DynamicImage, ImageDecoder as _, ImageFormat, ImageReader, Limits};
 use pirn_tool::ImageLimits;
@@ -17,6 +19,12 @@ pub const IMAGE_FILE_BYTES_MAX: usize = 64 * 1024 * 1024;
 
 /// The most memory decoding may take: an image of 10,000 × 6,500 pixels. A small file can claim to be gigantic.
 const DECODE_BYTES_MAX: u64 = 256 * 1024 * 1024;
+
+/// Bytes of a decoded pixel, with its transparency.
+const PIXEL_BYTES: u64 = 4;
+
+/// One image at a time: the bound is on all that a process takes for them, and 64 calls can run at once.
+static DECODING: Mutex<()> = Mutex::new(());
 
 /// The quality of images that have to become JPEG to fit.
 const JPEG_QUALITY: u8 = 80;
@@ -119,9 +127,7 @@ pub(super) fn load(
         return Err(format!("Image omitted: the file is larger than {limit}"));
     }
     let broken = |error: image::ImageError| format!("Image omitted: could not be decoded: {error}");
-    let (width, height) = ImageReader::with_format(Cursor::new(&bytes), format.decoder_format())
-        .into_dimensions()
-        .map_err(broken)?;
+    let (width, height) = reader(&bytes, format).into_dimensions().map_err(broken)?;
     let fits = width <= limits.width_px && height <= limits.height_px;
     if fits && format.is_portable() && base64_len(bytes.len()) <= limits.base64_bytes {
         return Ok(Picture {
@@ -130,17 +136,36 @@ pub(super) fn load(
             note: format!("Read image file [{}]", format.mime_type()),
         });
     }
+    // Before anything is decoded: a small file can claim to be gigantic.
+    if u64::from(width) * u64::from(height) * PIXEL_BYTES > DECODE_BYTES_MAX {
+        return Err(format!(
+            "Image omitted: it has {width}x{height} pixels, more than {} of memory hold",
+            format_size(DECODE_BYTES_MAX)
+        ));
+    }
+    let _turn = DECODING.lock().unwrap_or_else(PoisonError::into_inner);
     let decoded = decode(&bytes, format).map_err(broken)?;
     drop(bytes);
     shrink(&decoded, format, limits)
 }
 
-fn decode(bytes: &[u8], format: Format) -> image::ImageResult<DynamicImage> {
+/// A reader that takes no more memory than it may.
+fn reader(bytes: &[u8], format: Format) -> ImageReader<Cursor<&[u8]>> {
     let mut reader = ImageReader::with_format(Cursor::new(bytes), format.decoder_format());
     let mut limits = Limits::default();
     limits.max_alloc = Some(DECODE_BYTES_MAX);
     reader.limits(limits);
-    let mut decoder = reader.into_decoder()?;
+    reader
+}
+
+fn decode(bytes: &[u8], format: Format) -> image::ImageResult<DynamicImage> {
+    let mut decoder = reader(bytes, format).into_decoder()?;
+    // Deep colours take more than the pixels tell.
+    if decoder.total_bytes() > DECODE_BYTES_MAX {
+        return Err(image::ImageError::Limits(LimitError::from_kind(
+            LimitErrorKind::InsufficientMemory,
+        )));
+    }
     let orientation = decoder.orientation()?;
     let mut decoded = DynamicImage::from_decoder(decoder)?;
     // The note about coordinates speaks of the image as people see it.

@@ -56,7 +56,7 @@ async fn finds_by_pattern() {
         bench
             .ok("find", json!({"pattern": "*.ts", "limit": 2}))
             .await,
-        ".hidden/d.ts\na.ts\n\n[2 results limit reached. Use limit=4 for more, or refine pattern]"
+        ".hidden/d.ts\na.ts\n\n[2 results limit reached. Use limit=4 for more, or offset=2 for the next, or refine pattern]"
     );
     assert_eq!(
         bench

@@ -113,7 +113,7 @@ async fn stops_at_the_limit() {
     bench.put("b", "x b\n");
     let notice = |limit: usize| {
         format!(
-            "\n\n[{limit} matches limit reached. Use limit={} for more, or refine pattern]",
+            "\n\n[{limit} matches limit reached. Use limit={} for more, or offset={limit} for the next, or refine pattern]",
             limit * 2
         )
     };

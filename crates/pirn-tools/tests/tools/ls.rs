@@ -20,7 +20,7 @@ async fn lists() {
     assert_eq!(bench.ok("ls", json!({"path": "link"})).await, "x");
     assert_eq!(
         bench.ok("ls", json!({"limit": 2})).await,
-        ".hidden\nA.txt\n\n[2 entries limit reached. Use limit=4 for more]"
+        ".hidden\nA.txt\n\n[2 entries limit reached. Use limit=4 for more, or offset=2 for the next]"
     );
     assert_eq!(
         bench.ok("ls", json!({"limit": 7})).await.lines().count(),

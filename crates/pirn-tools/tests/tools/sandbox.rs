@@ -8,9 +8,7 @@ use crate::support::Bench;
 /// What a command says of its confinement.
 async fn receipt(bench: &Bench, command: &str) -> Value {
     let result = bench.result("bash", json!({"command": command})).await;
-    let structured = result.structured.unwrap();
-    assert_eq!(result.details.unwrap()["sandbox"], structured["sandbox"]);
-    structured["sandbox"].clone()
+    result.details.unwrap()["sandbox"].clone()
 }
 
 /// A name that no other run of the tests uses.
@@ -40,7 +38,9 @@ async fn the_layers_are_in_the_result() {
         .result("bash", json!({"command": "true"}))
         .await;
     assert_eq!(open.details, None);
-    assert_eq!(open.structured.unwrap().get("sandbox"), None);
+    // Scripts are told only where something was refused.
+    let given = bench.script_end("bash", json!({"command": "true"})).await;
+    assert_eq!(given.unwrap().get("sandbox"), None);
 }
 
 #[tokio::test]
@@ -69,10 +69,10 @@ async fn what_is_refused_is_explained() {
     let command = format!("echo a > in && echo b > {}", outside.display());
     let result = bench.result("bash", json!({"command": command})).await;
     let text = result.joined_text();
-    let denied = result.structured.unwrap()["denied"][0]
-        .as_str()
-        .unwrap()
-        .to_owned();
+    let given = bench.script_end("bash", json!({"command": command})).await;
+    let given = given.unwrap();
+    assert_eq!(given["sandbox"], result.details.unwrap()["sandbox"]);
+    let denied = given["denied"][0].as_str().unwrap().to_owned();
     assert!(result.is_error && text.ends_with(&denied), "{text}");
     assert!(
         text.contains("Sandbox: ") && text.contains("sandbox.writeRoots"),
@@ -186,10 +186,9 @@ async fn links_do_not_lead_out_of_it() {
 async fn the_whole_output_is_where_commands_can_read_it() {
     let bench = Bench::confined(|_| {});
     let result = bench.result("bash", json!({"command": "seq 3000"})).await;
-    let path = result.structured.unwrap()["full_output_path"]
-        .as_str()
-        .unwrap()
-        .to_owned();
+    let text = result.joined_text();
+    let path = text.split("Full output: ").nth(1).unwrap();
+    let path = path.trim_end_matches(']');
     let count = bench
         .ok("bash", json!({"command": format!("wc -l < {path}")}))
         .await;
@@ -327,4 +326,28 @@ async fn what_commands_cannot_write_the_tools_refuse() {
     let text = bench.fails("write", hook).await;
     assert!(text.contains("hooks"), "{text}");
     assert!(!bench.path(".git/hooks/pre-commit").exists());
+}
+
+#[tokio::test]
+async fn a_command_runs_where_commands_may_work() {
+    let bench = Bench::confined(|_| {});
+    bench.put("sub/f", "");
+    std::os::unix::fs::symlink("/usr", bench.path("link")).unwrap();
+    bench
+        .ok("bash", json!({"command": "mkdir -p /tmp/mine/inner"}))
+        .await;
+    for (cwd, wanted) in [("sub", "f\n"), ("/tmp/mine", "inner\n")] {
+        let text = bench.ok("bash", json!({"command": "ls", "cwd": cwd})).await;
+        assert_eq!(text, wanted, "{cwd}");
+    }
+    for cwd in ["/usr", "link", "link/../usr"] {
+        let text = bench
+            .fails("bash", json!({"command": "ls", "cwd": cwd}))
+            .await;
+        assert!(text.contains("sandbox.writeRoots"), "{cwd}: {text}");
+    }
+    // It makes nothing writable; below `/tmp` commands have a place of their own.
+    let arguments = json!({"command": "echo x > ../../beside", "cwd": "sub"});
+    bench.result("bash", arguments).await;
+    assert!(!bench.beside("beside").exists());
 }

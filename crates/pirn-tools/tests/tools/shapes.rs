@@ -1,5 +1,6 @@
 //! What scripts get of searches: all of it, as values.
 
+use pirn_tool::{CallRequest, FailureKind, Origin};
 use serde_json::{Value, json};
 
 use crate::support::Bench;
@@ -54,6 +55,25 @@ async fn searches_give_lists() {
             json!(["src/a.txt"]),
         ),
         ("find", json!({"pattern": "nothing"}), json!([])),
+        (
+            "find",
+            json!({"pattern": "*", "offset": 1, "limit": 2}),
+            json!(["broken", "src/"]),
+        ),
+        ("find", json!({"pattern": "*", "offset": 9}), json!([])),
+        (
+            "grep",
+            json!({"pattern": "needle", "offset": 1}),
+            json!([
+                found("src/a.txt", 2, "two needle"),
+                found("src/a.txt", 4, "needle")
+            ]),
+        ),
+        (
+            "grep",
+            json!({"pattern": "needle", "offset": 1, "limit": 1}),
+            json!([found("src/a.txt", 2, "two needle")]),
+        ),
     ] {
         assert_eq!(
             bench.script(tool, arguments.clone()).await,
@@ -143,8 +163,111 @@ async fn lists_are_whole_or_an_error() {
         .await
         .unwrap_err();
     assert!(error.contains("more than 16.0MB"), "{error}");
+    let request = CallRequest::new("1", "read", json!({"path": "long"})).origin(Origin::Nested);
+    let outcome = bench.pipeline.call(request).await;
+    assert_eq!(outcome.failure, Some(FailureKind::Limit));
+    let text = outcome.result.joined_text();
+    assert!(
+        text.contains("Page through it with offset and limit"),
+        "{text}"
+    );
     let few = bench
         .script("grep", json!({"pattern": "x", "path": "long", "limit": 2}))
         .await;
     assert_eq!(count(few), 2);
+}
+
+#[tokio::test]
+async fn changes_say_what_they_changed() {
+    let bench = Bench::new();
+    for (tool, arguments, wanted) in [
+        (
+            "write",
+            json!({"path": "sub/f", "content": "a\nb\nc"}),
+            json!({"path": "sub/f", "added": 3, "removed": 0, "created": true}),
+        ),
+        (
+            "write",
+            json!({"path": "sub/f", "content": "a\nB\nc\nd\n"}),
+            json!({"path": "sub/f", "added": 3, "removed": 2, "created": false}),
+        ),
+        (
+            "edit",
+            json!({"path": "sub/f", "edits": [{"oldText": "B\n", "newText": ""}]}),
+            json!({"path": "sub/f", "added": 0, "removed": 1}),
+        ),
+    ] {
+        let given = bench.script(tool, arguments.clone()).await;
+        assert_eq!(given, Ok(wanted), "{tool} {arguments}");
+    }
+    bench.put("near", "say \u{201C}hi\u{201D}\n");
+    let edits = json!([{"oldText": "\"hi\"", "newText": "hello"}]);
+    let given = bench
+        .script("edit", json!({"path": "near", "edits": edits}))
+        .await
+        .unwrap();
+    assert!(
+        given["notes"][0]
+            .as_str()
+            .unwrap()
+            .contains("not there exactly")
+    );
+}
+
+#[tokio::test]
+async fn unknown_keys_are_refused_before_anything_runs() {
+    let bench = Bench::new();
+    bench.put("f", "text\n");
+    for (tool, arguments, wanted) in [
+        (
+            "bash",
+            json!({"command": "touch made", "dir": "/"}),
+            "dir: is not a known property",
+        ),
+        (
+            "bash",
+            json!({"command": "touch made", "timeOut": 1}),
+            "did you mean \"timeout\"?",
+        ),
+        (
+            "read",
+            json!({"path": "f", "offest": 2}),
+            "did you mean \"offset\"?",
+        ),
+        (
+            "write",
+            json!({"path": "made", "content": "", "mode": 5}),
+            "mode: is not a known property",
+        ),
+        (
+            "grep",
+            json!({"pattern": "t", "ignorecase": true}),
+            "did you mean \"ignoreCase\"?",
+        ),
+        (
+            "find",
+            json!({"pattern": "t", "limits": 1}),
+            "did you mean \"limit\"?",
+        ),
+        ("ls", json!({"paths": "."}), "did you mean \"path\"?"),
+        (
+            "edit",
+            json!({"path": "f", "edits": [{"oldText": "t", "newText": "", "all": true}]}),
+            "edits.0.all: is not a known property",
+        ),
+    ] {
+        for origin in [Origin::Model, Origin::Nested] {
+            let request = CallRequest::new("1", tool, arguments.clone()).origin(origin);
+            let outcome = bench.pipeline.call(request).await;
+            let text = outcome.result.joined_text();
+            assert_eq!(
+                outcome.failure,
+                Some(FailureKind::InvalidArguments),
+                "{text}"
+            );
+            assert!(text.contains(wanted), "{text}");
+        }
+    }
+    assert!(!bench.path("made").exists());
+    assert_eq!(bench.get("f"), "text\n");
 }

@@ -102,6 +102,14 @@ impl Bench {
         }
     }
 
+    /// The value that a script gets of a call, also of one that failed with data.
+    pub(crate) async fn script_end(&self, tool: &str, arguments: Value) -> Option<Value> {
+        let request = CallRequest::new("1", tool, arguments).origin(Origin::Nested);
+        let call = self.pipeline.call(request);
+        let outcome = tokio::time::timeout(PATIENCE, call).await.unwrap();
+        outcome.result.structured
+    }
+
     /// The text of a call that must succeed.
     pub(crate) async fn ok(&self, tool: &str, arguments: Value) -> String {
         let result = self.result(tool, arguments.clone()).await;

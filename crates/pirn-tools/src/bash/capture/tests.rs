@@ -1,8 +1,9 @@
-use super::{Capture, HALF, STRUCTURED_OUTPUT_BYTES_MAX};
+use super::{Capture, END_BYTES};
+use crate::reader::{Reader, SCRIPT_RESULT_BYTES_MAX};
 
-async fn captured(chunks: &[&[u8]]) -> (Capture, tempfile::TempDir) {
+async fn captured(reader: Reader, chunks: &[&[u8]]) -> (Capture, tempfile::TempDir) {
     let folder = tempfile::tempdir().unwrap();
-    let mut capture = Capture::new(folder.path().to_path_buf());
+    let mut capture = Capture::new(reader, folder.path().to_path_buf());
     for chunk in chunks {
         capture.push(chunk).await;
     }
@@ -11,41 +12,39 @@ async fn captured(chunks: &[&[u8]]) -> (Capture, tempfile::TempDir) {
 
 #[tokio::test]
 async fn keeps_small_output_whole_and_without_a_file() {
-    let (mut capture, folder) = captured(&[b"one\ntw", b"o\nthree"]).await;
-    assert_eq!(capture.structured(), ("one\ntwo\nthree".to_owned(), false));
-    assert_eq!((capture.total_lines(), capture.last_line_bytes()), (3, 5));
-    assert_eq!(capture.full_output().await, Ok(None));
-    assert_eq!(folder.path().read_dir().unwrap().count(), 0);
+    for reader in [Reader::Eyes, Reader::Program] {
+        let (mut capture, folder) = captured(reader, &[b"one\ntw", b"o\nthree"]).await;
+        assert_eq!(capture.whole(), Some("one\ntwo\nthree".to_owned()));
+        assert_eq!((capture.total_lines(), capture.last_line_bytes()), (3, 5));
+        assert_eq!(capture.full_output().await, Ok(None));
+        assert_eq!(folder.path().read_dir().unwrap().count(), 0);
+    }
 }
 
 #[tokio::test]
-async fn keeps_both_ends_of_large_output_and_all_of_it_in_a_file() {
-    let chunk = vec![b'a'; 50_000];
-    for chunks in [20, 21, 22, 43, 100] {
+async fn programs_get_the_whole_or_a_file() {
+    let chunk = vec![b'a'; 1_048_575];
+    for chunks in [1, 15, 16, 17, 20] {
         let mut pieces: Vec<&[u8]> = vec![&chunk; chunks];
         pieces.push(b"\nend\n");
         let total = chunks * chunk.len() + 5;
-        let (mut capture, _folder) = captured(&pieces).await;
-        let (text, truncated) = capture.structured();
-        assert_eq!(truncated, total > STRUCTURED_OUTPUT_BYTES_MAX, "{chunks}");
-        assert!(text.ends_with("a\nend\n"), "{chunks}");
-        if truncated {
-            let marker = format!("\n[... {} bytes omitted ...]\n", total - 2 * HALF);
-            assert_eq!(text.find(&marker), Some(HALF), "{chunks}");
-            assert_eq!(text.len(), 2 * HALF + marker.len(), "{chunks}");
+        let (mut capture, _folder) = captured(Reader::Program, &pieces).await;
+        let whole = capture.whole();
+        let path = capture.full_output().await.unwrap();
+        if total <= SCRIPT_RESULT_BYTES_MAX {
+            assert_eq!((whole.unwrap().len(), path), (total, None), "{chunks}");
         } else {
-            assert_eq!(text.len(), total, "{chunks}");
+            assert_eq!(whole, None);
+            assert_eq!(std::fs::read(path.unwrap()).unwrap(), pieces.concat());
         }
-        let path = capture.full_output().await.unwrap().unwrap();
-        assert_eq!(std::fs::read(path).unwrap(), pieces.concat(), "{chunks}");
     }
 }
 
 #[tokio::test]
 async fn output_goes_on_when_the_file_cannot_be_written() {
-    let mut capture = Capture::new("/no/such/folder".into());
+    let mut capture = Capture::new(Reader::Eyes, "/no/such/folder".into());
     capture.push(&vec![b'x'; 60_000]).await;
-    assert_eq!(capture.structured().0.len(), 60_000);
+    assert_eq!(capture.whole().unwrap().len(), 60_000);
     assert!(capture.full_output().await.is_err());
 }
 
@@ -64,16 +63,8 @@ proptest::proptest! {
             piece
         }).collect();
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        let (mut capture, _folder) = runtime.block_on(captured(&pieces));
-        let (text, truncated) = capture.structured();
-        if truncated {
-            let (start, end) = (&bytes[..HALF], &bytes[total - HALF..]);
-            proptest::prop_assert_eq!(&text.as_bytes()[..HALF], start);
-            proptest::prop_assert_eq!(&text.as_bytes()[text.len() - HALF..], end);
-        } else {
-            proptest::prop_assert_eq!(text.as_bytes(), &bytes);
-        }
-        proptest::prop_assert_eq!(truncated, total > STRUCTURED_OUTPUT_BYTES_MAX);
+        let (mut capture, _folder) = runtime.block_on(captured(Reader::Eyes, &pieces));
+        proptest::prop_assert_eq!(capture.whole().is_some(), total <= END_BYTES);
         proptest::prop_assert_eq!(capture.tail(), crate::limits::keep_tail(&bytes));
         if let Some(path) = runtime.block_on(capture.full_output()).unwrap() {
             proptest::prop_assert_eq!(std::fs::read(path).unwrap(), bytes);

@@ -2,7 +2,7 @@
 # Makes files with the programs that are installed, as people's folders have them.
 #
 #   make.sh FOLDER       what Debian's packages and those that come with Python and Node make or ship
-#   make.sh FOLDER all   also what packages of PyPI and npm make, with their programs on the PATH:
+#   make.sh FOLDER all   also what npm, Pygments and packages of PyPI and npm make, with their programs on the PATH:
 #                        pip install nbformat translate-toolkit tomlkit vobject; npm install terser esbuild svgo
 #
 # The folder `fixtures` beside this script has the second kind, so that tests need no network. All texts are the script's own.
@@ -95,9 +95,6 @@ make_output windows-1252.txt iconv -f utf-8 -t windows-1252 poem.txt
 make_output decomposed.txt python3 -c 'import unicodedata; print(unicodedata.normalize("NFD", "Grüße aus Århus, harbour"))'
 
 # Documents.
-make_output program.rtf pygmentize -f rtf program.py
-make_output program.svg pygmentize -f svg program.py
-make_output terminal.txt pygmentize -f terminal256 program.py
 make_output manual.txt sh -c 'printf ".TH POEM 1\n.SH NAME\npoem \\- harbour\n" | groff -man -Tutf8'
 make_output manual.ps sh -c 'printf ".TH POEM 1\n.SH NAME\npoem \\- harbour\n" | groff -man -Tps'
 make_output drawing.ps sh -c 'printf ".PS\nbox \"harbour\"\n.PE\n" | groff -p -Tps'
@@ -123,8 +120,6 @@ ship activate.csh environment/bin/activate.csh
 ship pyvenv.cfg environment/pyvenv.cfg
 
 # Node and npm.
-make_file package-lock.json sh -c 'mkdir -p p && cd p && npm init -y && npm install --offline --no-audit --no-fund && cp package-lock.json "$FILE"'
-ship package.json p/package.json
 make_file source-map.json node -e 'fs.writeFileSync(process.env.FILE, JSON.stringify({version: 3, sources: ["harbour.ts"], mappings: "AAAA;;AACA"}))'
 npm_folder=$(dirname "$(realpath "$(command -v npm || echo /nowhere)")")
 ship npm.ps1 "$npm_folder/npm.ps1"
@@ -170,3 +165,8 @@ make_output bundle.min.js terser --module --compress --mangle --source-map url=i
 make_file library.min.js esbuild --bundle --minify --format=iife --global-name=harbour --sourcemap=inline --outfile="$work/.making" --log-level=error greet.js
 printf '<?xml version="1.0"?>\n<!-- harbour -->\n<svg xmlns="http://www.w3.org/2000/svg" width="20" height="20">\n  <g><rect width="10" height="10" style="fill:#ff0000"/>\n  <text x="1" y="9">café</text></g>\n</svg>\n' > drawing.svg
 make_file drawing.min.svg svgo -i drawing.svg -o "$work/.making"
+make_output program.rtf pygmentize -f rtf program.py
+make_output program.svg pygmentize -f svg program.py
+make_output terminal.txt pygmentize -f terminal256 program.py
+make_file package-lock.json sh -c 'mkdir -p p && cd p && npm init -y && npm install --offline --no-audit --no-fund && cp package-lock.json "$FILE"'
+ship package.json p/package.json
