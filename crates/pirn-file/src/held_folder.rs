@@ -78,11 +78,28 @@ impl HeldFolder {
     pub fn path(&self) -> &Path {
         &self.path
     }
+
+    /// A way to the folder itself that holds as long as it is open, for reading its entries one by one.
+    pub fn listing_path(&self) -> PathBuf {
+        self.entry_path(OsStr::new("."))
+    }
 }
 
 /// Opens a file for reading, through links. Does not wait for anybody at the other end of a pipe, and takes no terminal.
 pub fn open_readable(path: &Path) -> io::Result<File> {
     system::open_readable(path).map_err(|error| magic_or(error, path))
+}
+
+/// Where a file is, without links, that was opened by `path`.
+#[cfg(target_os = "linux")]
+pub fn opened_path(file: &File, _path: &Path) -> io::Result<PathBuf> {
+    real_path(file)
+}
+
+/// Where a file is, without links, that was opened by `path`; the system does not tell of the file itself.
+#[cfg(not(target_os = "linux"))]
+pub fn opened_path(_file: &File, path: &Path) -> io::Result<PathBuf> {
+    path.canonicalize()
 }
 
 /// Says of a link of the system what it is: the error for it is that of links that go round in a circle.

@@ -39,7 +39,7 @@ pub use append::{AppendError, AppendFile};
 pub use draft::{Access, Draft, replace};
 #[cfg(target_os = "linux")]
 pub use held_folder::real_path;
-pub use held_folder::{Entry, EntryKind, HeldFolder, open_readable};
+pub use held_folder::{Entry, EntryKind, HeldFolder, open_readable, opened_path};
 pub use lock::FileLock;
 pub use new::{create_new, create_unique, write_unique};
 pub use rotating_log::RotatingLog;

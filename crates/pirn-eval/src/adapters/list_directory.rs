@@ -63,8 +63,8 @@ pub(super) fn list_directory(options: Arc<AdapterOptions>) -> Tool {
         |arguments: Arguments, options: Arc<AdapterOptions>, context: CallContext| async move {
             blocking(&context, move |cancel| {
                 let path = arguments.path.as_deref().unwrap_or(".");
-                let folder = paths::resolve_readable(&options, path)?;
-                list(&folder, path, LIST_ENTRIES_MAX, cancel)
+                let folder = paths::open_readable_folder(&options, path)?;
+                list(&folder.listing_path(), path, LIST_ENTRIES_MAX, cancel)
             })
             .await
         },

@@ -1,36 +1,50 @@
 //! Paths that stay within a folder.
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+
+use pirn_file::HeldFolder;
 
 use super::AdapterOptions;
 
-/// The real path of something that exists below `root`. Links are followed first, so that neither they nor `..` lead out.
-pub(super) fn resolve(root: &Path, path: &str) -> Result<PathBuf, String> {
-    let shown_root = root.display();
-    let root = root
-        .canonicalize()
-        .map_err(|error| format!("The working folder {shown_root} cannot be used: {error}"))?;
-    let target = root
-        .join(path)
-        .canonicalize()
-        .map_err(|error| describe(path, &error))?;
+/// Opens a folder that exists below `root`. Where it was opened is what counts, so neither links nor `..` lead out.
+pub(super) fn open_folder(root: &Path, path: &str) -> Result<HeldFolder, String> {
+    let root = open_root(root)?;
+    let folder =
+        HeldFolder::open(&root.path().join(path)).map_err(|error| describe(path, &error))?;
     // By components: names that start with two dots are names like any other.
-    if target.starts_with(&root) {
-        Ok(target)
+    if folder.path().starts_with(root.path()) {
+        Ok(folder)
     } else {
         Err(outside(path))
     }
 }
 
-/// Like [`resolve`], for what the confinement of processes lets us read.
-pub(super) fn resolve_readable(options: &AdapterOptions, path: &str) -> Result<PathBuf, String> {
-    let target = resolve(&options.root, path)?;
+/// Like [`open_folder`], for what the confinement of processes lets us read.
+pub(super) fn open_readable_folder(
+    options: &AdapterOptions,
+    path: &str,
+) -> Result<HeldFolder, String> {
     // By both names: a link may have one that must not be read.
     check_read(options, &options.root.join(path))?;
-    check_read(options, &target)?;
-    Ok(target)
+    let folder = open_folder(&options.root, path)?;
+    if let Some(sandbox) = &options.sandbox {
+        sandbox
+            .file_rules()
+            .check_read_real(folder.path())
+            .map_err(|refusal| refusal.to_string())?;
+    }
+    Ok(folder)
+}
+
+fn open_root(root: &Path) -> Result<HeldFolder, String> {
+    HeldFolder::open(root).map_err(|error| {
+        format!(
+            "The working folder {} cannot be used: {error}",
+            root.display()
+        )
+    })
 }
 
 fn check_read(options: &AdapterOptions, path: &Path) -> Result<(), String> {
@@ -43,28 +57,38 @@ fn check_read(options: &AdapterOptions, path: &Path) -> Result<(), String> {
     }
 }
 
-/// Opens a file below `root` for reading, and makes sure that the file that was opened is the one that was meant: a link that
-/// appears in between does not lead out either. What is not a regular file is refused.
+/// Opens a file below `root` for reading. The file that was opened is the one that is judged: a link that appears in between does
+/// not lead out either. What is not a regular file is refused.
 pub(super) fn open_file(options: &AdapterOptions, path: &str) -> Result<File, String> {
-    let root = options.root.as_path();
-    let target = resolve_readable(options, path)?;
-    let file = open_without_waiting(&target).map_err(|error| describe(path, &error))?;
-    let metadata = file.metadata().map_err(|error| describe(path, &error))?;
+    let root = open_root(&options.root)?;
+    let named = root.path().join(path);
+    let failed = |error: io::Error| describe(path, &error);
+    check_kind(path, &std::fs::metadata(&named).map_err(failed)?)?;
+    check_read(options, &named)?;
+    let file = pirn_file::open_readable(&named).map_err(failed)?;
+    let metadata = file.metadata().map_err(failed)?;
+    check_kind(path, &metadata)?;
+    let opened = pirn_file::opened_path(&file, &named).map_err(failed)?;
+    if !opened.starts_with(root.path()) {
+        return Err(outside(path));
+    }
+    if let Some(sandbox) = &options.sandbox {
+        sandbox
+            .file_rules()
+            .check_read_opened(&opened, &metadata)
+            .map_err(|refusal| refusal.to_string())?;
+    }
+    Ok(file)
+}
+
+fn check_kind(path: &str, metadata: &Metadata) -> Result<(), String> {
     if metadata.is_dir() {
         return Err(format!("{path} is a folder; list_directory lists it"));
     }
     if !metadata.is_file() {
         return Err(format!("{path} is not a regular file"));
     }
-    if let Some(opened) = path_of(&file)
-        && opened != target
-    {
-        if !opened.starts_with(root.canonicalize().unwrap_or_default()) {
-            return Err(outside(path));
-        }
-        check_read(options, &opened)?;
-    }
-    Ok(file)
+    Ok(())
 }
 
 /// Describes a failed access, with the system's name of the error first.
@@ -79,33 +103,4 @@ pub(super) fn describe(path: &str, error: &io::Error) -> String {
 
 fn outside(path: &str) -> String {
     format!("{path} is outside the working folder; only paths within it can be used here")
-}
-
-/// A pipe without a writer would keep a plain open waiting.
-#[cfg(unix)]
-fn open_without_waiting(path: &Path) -> io::Result<File> {
-    use rustix::fs::OFlags;
-    use std::os::unix::fs::OpenOptionsExt as _;
-    let flags = OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::NOFOLLOW;
-    File::options()
-        .read(true)
-        .custom_flags(flags.bits().cast_signed())
-        .open(path)
-}
-
-#[cfg(not(unix))]
-fn open_without_waiting(path: &Path) -> io::Result<File> {
-    File::open(path)
-}
-
-/// Where the kernel says that an open file is; `None` where it does not say.
-#[cfg(target_os = "linux")]
-fn path_of(file: &File) -> Option<PathBuf> {
-    use std::os::fd::AsRawFd as _;
-    std::fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd())).ok()
-}
-
-#[cfg(not(target_os = "linux"))]
-fn path_of(_file: &File) -> Option<PathBuf> {
-    None
 }

@@ -183,7 +183,8 @@ async fn folder(options: &Arc<AdapterOptions>, cwd: Option<String>) -> Result<Pa
     let options = Arc::clone(options);
     let shown = cwd.clone().unwrap_or_default();
     let resolved = tokio::task::spawn_blocking(move || {
-        paths::resolve(&options.root, cwd.as_deref().unwrap_or("."))
+        paths::open_folder(&options.root, cwd.as_deref().unwrap_or("."))
+            .map(|folder| folder.path().to_owned())
     });
     resolved
         .await
