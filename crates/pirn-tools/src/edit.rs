@@ -263,17 +263,14 @@ impl Call<'_> {
             summary.push_str(note);
         }
         let result = ToolResult::text(summary);
-        Ok(match details {
-            Some(details) => result.with_details(details),
-            None => {
-                let mut value =
-                    json!({"path": shown, "added": count.added, "removed": count.removed});
-                if !notes.is_empty() {
-                    value["notes"] = notes.into();
-                }
-                result.with_structured(value)
-            }
-        })
+        if let Some(details) = details {
+            return Ok(result.with_details(details));
+        }
+        let mut value = json!({"path": shown, "added": count.added, "removed": count.removed});
+        if !notes.is_empty() {
+            value["notes"] = notes.into();
+        }
+        Ok(result.with_structured(value))
     }
 
     fn read(&self) -> Result<Before, String> {

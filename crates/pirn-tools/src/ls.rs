@@ -1,8 +1,11 @@
 //! `ls`: the entries of a folder.
 
 use std::fs::Metadata;
+use std::path::Path;
 use std::sync::Arc;
 
+use pirn_file::HeldFolder;
+use pirn_sandbox::{FileRules, Sandbox};
 use pirn_tool::{Annotations, Effects, Tool, ToolResult, ToolSpec};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -102,7 +105,15 @@ fn list(arguments: &Arguments, options: &ToolsOptions, reader: Reader, stop: &St
             place.explain(&error.into(), options)
         )
     };
-    let entries = std::fs::read_dir(&place.path).map_err(failed)?;
+    let folder = HeldFolder::open(&place.path).map_err(failed)?;
+    let rules = options.sandbox.as_ref().map(Sandbox::file_rules);
+    if let Some(rules) = &rules {
+        // What was opened may be another folder than the one that was looked at.
+        rules
+            .check_read_real(folder.path())
+            .map_err(|refusal| refusal.to_string())?;
+    }
+    let entries = std::fs::read_dir(folder.listing_path()).map_err(failed)?;
     let mut names = Vec::new();
     for (index, entry) in entries.enumerate() {
         if index % STOP_CHECK_ENTRIES == 0 {
@@ -118,8 +129,10 @@ fn list(arguments: &Arguments, options: &ToolsOptions, reader: Reader, stop: &St
             stop.check()?;
         }
         // Follows links, so that a link to a folder counts as one; a link that leads nowhere is an entry all the same.
-        let entry = place.path.join(&name);
+        let entry = folder.entry_path(&name);
         let metadata = match std::fs::metadata(&entry) {
+            // Nothing is told of what must not be read.
+            Ok(_) if entry.is_symlink() && is_hidden(&entry, rules.as_deref()) => None,
             Ok(metadata) => Some(metadata),
             Err(_) if entry.is_symlink() => None,
             // It has gone meanwhile.
@@ -132,6 +145,14 @@ fn list(arguments: &Arguments, options: &ToolsOptions, reader: Reader, stop: &St
         listing.add(&name.to_string_lossy(), metadata.as_ref());
     }
     Ok(listing.into_result(window))
+}
+
+/// Whether a link leads to what must not be read.
+fn is_hidden(link: &Path, rules: Option<&FileRules>) -> bool {
+    rules.is_some_and(|rules| {
+        link.canonicalize()
+            .map_or(true, |real| rules.check_read_real(&real).is_err())
+    })
 }
 
 /// The entries so far, for whoever reads them.

@@ -125,9 +125,21 @@ fn resolve_in(
 pub(crate) fn resolve_readable(path: &str, options: &ToolsOptions) -> Result<Place, Unresolved> {
     let place = resolve_existing(path, options)?;
     if let Some(sandbox) = &options.sandbox {
-        let rules = sandbox.file_rules();
-        rules
+        sandbox
+            .file_rules()
             .check_read(&place.path)
+            .map_err(|refusal| Unresolved::Confined(refusal.to_string()))?;
+    }
+    Ok(place)
+}
+
+/// Like [`resolve_existing`], for a file that is judged once it is open. Before that only its name is looked at, which takes no time.
+pub(crate) fn resolve_for_opening(path: &str, options: &ToolsOptions) -> Result<Place, Unresolved> {
+    let place = resolve_existing(path, options)?;
+    if let Some(sandbox) = &options.sandbox {
+        sandbox
+            .file_rules()
+            .check_name(&place.path)
             .map_err(|refusal| Unresolved::Confined(refusal.to_string()))?;
     }
     Ok(place)

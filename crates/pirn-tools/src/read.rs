@@ -1,9 +1,11 @@
 //! `read`: text by line range, bytes in a written form, and images.
 
 mod image;
+mod line_index;
 mod source;
 mod text;
 
+use std::fs::Metadata;
 use std::io::{self, Read as _};
 use std::sync::Arc;
 
@@ -23,6 +25,7 @@ use crate::regular::{Refusal, RegularFile};
 
 pub use image::IMAGE_FILE_BYTES_MAX;
 use image::{Format, Picture};
+use line_index::{LineIndex, LineStart};
 pub(crate) use source::{Piece, Source};
 use text::{Limits, Range, Scan};
 
@@ -91,7 +94,7 @@ async fn run(arguments: Arguments, options: Arc<ToolsOptions>, context: CallCont
         .and_then(|settings| settings.image_limits)
         .unwrap_or(options.image_limits);
     blocking::run(&context, move |stop| {
-        let place = paths::resolve_readable(&arguments.path, &options)
+        let place = paths::resolve_for_opening(&arguments.path, &options)
             .map_err(|error| error.explain("Could not read"))?;
         let call = Call {
             place: &place,
@@ -122,7 +125,8 @@ impl Call<'_> {
     fn read(&self) -> Outcome {
         let opened = RegularFile::open(&self.place.path, self.options)
             .map_err(|refusal| self.failed(&refusal))?;
-        let size = opened.metadata.len();
+        let metadata = opened.metadata.clone();
+        let size = metadata.len();
         let mut source = Source::new(opened, self.stop);
         let mut head = Vec::with_capacity(image::MAGIC_BYTES);
         source
@@ -144,7 +148,7 @@ impl Call<'_> {
         let encoding = self.encoding.unwrap_or_else(|| Encoding::of_mark(mark));
         let mut scan = Scan::new(self.range, self.limits());
         match encoding {
-            Encoding::Utf8 => self.scan_bytes(&mut scan, &head, &mut source)?,
+            Encoding::Utf8 => self.scan_bytes(&mut scan, &head, &mut source, &metadata)?,
             Encoding::Utf16Le | Encoding::Utf16Be | Encoding::Latin1 | Encoding::Base64 => {
                 let bytes = self.whole(head, size, &mut source)?;
                 let text = encoding
@@ -171,17 +175,56 @@ impl Call<'_> {
         scan: &mut Scan,
         head: &[u8],
         source: &mut Source<'_>,
+        metadata: &Metadata,
     ) -> Result<(), String> {
-        scan.feed(head);
-        while let Some(piece) = source.next_piece().map_err(|error| self.broken(error))? {
+        let mut index = LineIndex::of(metadata);
+        let start = index
+            .as_ref()
+            .and_then(|index| index.start_before(self.range.first()));
+        let known_total = index.as_ref().and_then(LineIndex::total);
+        match start {
+            Some(start) => {
+                source.seek_to(start.at);
+                scan.start_at(start.line);
+            }
+            None => scan.feed(head),
+        }
+        loop {
+            let at = source.position();
+            let Some(piece) = source.next_piece().map_err(|error| self.broken(error))? else {
+                if let Some(index) = &mut index {
+                    index.set_total(scan.total());
+                }
+                break;
+            };
             match piece {
-                Piece::Bytes(bytes) => scan.feed(bytes),
+                Piece::Bytes(bytes) => {
+                    scan.feed(bytes);
+                    if let Some(index) = &mut index
+                        && let Some(line_feed) = memchr::memrchr(b'\n', bytes)
+                    {
+                        index.add(LineStart {
+                            line: scan.line_feeds(),
+                            at: at + line_feed as u64 + 1,
+                        });
+                    }
+                }
                 Piece::Hole(length) => scan.feed_hole(length),
             }
             // Only the notice for eyes tells how many lines there are.
-            if self.reader == Reader::Program && scan.is_past_range() {
-                break;
+            match (self.reader, known_total) {
+                (Reader::Program, _) if scan.is_past_range() => break,
+                (Reader::Eyes, Some(total))
+                    if scan.is_past_range() && scan.is_past_first_line() =>
+                {
+                    scan.set_total(total);
+                    break;
+                }
+                (Reader::Program | Reader::Eyes, _) => {}
             }
+        }
+        if let Some(index) = index {
+            index.keep();
         }
         Ok(())
     }
@@ -228,7 +271,7 @@ impl Call<'_> {
         let result = match self.reader {
             Reader::Eyes => {
                 let text = scan.into_shown(&self.place.shown);
-                let mut text = text.map_err(|error| self.explain(error))?;
+                let mut text = text.map_err(|error| self.explain(&error))?;
                 if matches!(encoding, Encoding::Utf16Le | Encoding::Utf16Be) {
                     text.push_str("\n\n[Decoded from ");
                     text.push_str(encoding.label());
@@ -242,16 +285,16 @@ impl Call<'_> {
                     ToolResult::text(format!("[The script has the whole text, {size}]"))
                         .with_structured(Value::String(text))
                 }
-                Err(error @ text::Error::TooLong) => ToolResult::over_limit(self.explain(error)),
+                Err(error @ text::Error::TooLong) => ToolResult::over_limit(self.explain(&error)),
                 Err(error @ (text::Error::Offset { .. } | text::Error::NotText(_))) => {
-                    return Err(self.explain(error));
+                    return Err(self.explain(&error));
                 }
             },
         };
         Ok(result.with_details(details))
     }
 
-    fn explain(&self, error: text::Error) -> String {
+    fn explain(&self, error: &text::Error) -> String {
         match error {
             text::Error::Offset { offset, lines } => {
                 format!("Offset {offset} is beyond end of file ({lines} lines total)")

@@ -6,7 +6,7 @@
 use std::fmt;
 use std::fs::{File, FileType, Metadata};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::options::ToolsOptions;
 use crate::paths::describe;
@@ -121,10 +121,17 @@ impl RegularFile {
             return Err(Refusal::ProcessFile);
         }
         if let Some(sandbox) = &options.sandbox {
-            let real = real_path(&opened.file, path)?;
-            sandbox
-                .file_rules()
-                .check_read_opened(&real, &opened.metadata)
+            let real = pirn_file::opened_path(&opened.file, path)?;
+            let rules = sandbox.file_rules();
+            let judged = rules.check_read_opened(&real, &opened.metadata);
+            // A link on the way may have a name that must not be read.
+            let named = if real == path {
+                Ok(())
+            } else {
+                rules.check_read(path)
+            };
+            judged
+                .and(named)
                 .map_err(|refusal| Refusal::Confined(refusal.to_string()))?;
         }
         Ok(opened)
@@ -194,15 +201,4 @@ pub(crate) fn check_kind(kind: FileType) -> Result<(), Refusal> {
         None => Ok(()),
         Some(other) => Err(Refusal::Other(other)),
     }
-}
-
-/// Where an opened file is, without links.
-#[cfg(target_os = "linux")]
-fn real_path(file: &File, _path: &Path) -> io::Result<PathBuf> {
-    pirn_file::real_path(file)
-}
-
-#[cfg(not(target_os = "linux"))]
-fn real_path(_file: &File, path: &Path) -> io::Result<PathBuf> {
-    path.canonicalize()
 }

@@ -298,6 +298,15 @@ impl FileRules {
         self.check_read_real(real)
     }
 
+    /// Whether a file may have been meant that must not be read, going by its name alone: for files that are judged again once they
+    /// are open.
+    pub fn check_name(&self, path: &Path) -> Result<(), FileRefusal> {
+        if self.hides(path) {
+            return Err(FileRefusal::Unreadable(path.to_owned()));
+        }
+        Ok(())
+    }
+
     /// Whether what is at a path without links may be read. For folders, which have one name only.
     pub fn check_read_real(&self, real: &Path) -> Result<(), FileRefusal> {
         match self.hiding(real, real) {

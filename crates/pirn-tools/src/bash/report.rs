@@ -160,7 +160,7 @@ impl Report {
             .map(|sandbox| json!({ "sandbox": sandbox }));
         let result = match reader {
             Reader::Eyes => self.shown(full_output),
-            Reader::Program => self.as_data(full_output),
+            Reader::Program => self.into_data(full_output),
         };
         match details {
             Some(details) => result.with_details(details),
@@ -197,7 +197,7 @@ impl Report {
     }
 
     /// The whole output and nothing added to it.
-    fn as_data(self, full_output: Result<Option<PathBuf>, String>) -> ToolResult {
+    fn into_data(self, full_output: Result<Option<PathBuf>, String>) -> ToolResult {
         let Some(output) = self.capture.whole() else {
             return self.too_long(full_output);
         };

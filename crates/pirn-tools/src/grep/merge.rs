@@ -53,7 +53,7 @@ impl Found {
     }
 
     /// Adds the hits of the next file.
-    pub(super) fn add(&mut self, file: FileHits) {
+    pub(super) fn add(&mut self, file: &FileHits) {
         if self.is_full() {
             return;
         }
@@ -62,8 +62,8 @@ impl Found {
         }
         let chosen = self.choose(&file.hits);
         match self.bounds.reader {
-            Reader::Program => self.add_records(&file, &chosen),
-            Reader::Eyes => self.add_lines(&file, &chosen),
+            Reader::Program => self.add_records(file, &chosen),
+            Reader::Eyes => self.add_lines(file, &chosen),
         }
     }
 

@@ -58,7 +58,7 @@ impl Search<'_> {
         };
         let hits = self.search_reader(&mut searcher, reader, root.prefix.clone());
         let mut found = Found::new(self.bounds);
-        found.add(hits);
+        found.add(&hits);
         Ok(found)
     }
 
@@ -202,7 +202,7 @@ impl Visit for Files<'_> {
 
     fn take(&self, files: Vec<FileHits>) -> ControlFlow<()> {
         let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
-        for file in files {
+        for file in &files {
             found.add(file);
         }
         if found.is_full() {

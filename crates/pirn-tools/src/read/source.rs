@@ -63,11 +63,41 @@ impl<'a> Source<'a> {
                 }
             }
         };
+        // Clearing a large buffer takes longer than reading a small file.
+        let buffer_bytes = match kind {
+            Kind::Sized { size, .. } => usize::try_from(size).unwrap_or(CHUNK_BYTES),
+            Kind::Unsized => CHUNK_BYTES,
+        };
         Self {
             file: opened.file,
             kind,
             stop,
-            buffer: vec![0; CHUNK_BYTES],
+            buffer: vec![0; buffer_bytes.min(CHUNK_BYTES)],
+        }
+    }
+
+    /// How many bytes of a file with a size were read or passed over.
+    pub(crate) fn position(&self) -> u64 {
+        match self.kind {
+            Kind::Sized { position, .. } => position,
+            Kind::Unsized => 0,
+        }
+    }
+
+    /// Goes on at another place of a file with a size.
+    pub(crate) fn seek_to(&mut self, at: u64) {
+        if let Kind::Sized {
+            position, extent, ..
+        } = &mut self.kind
+        {
+            *position = at;
+            // To be looked up again, but for small files, which are data throughout.
+            if extent.is_hole || at >= extent.end {
+                *extent = Extent {
+                    end: 0,
+                    is_hole: false,
+                };
+            }
         }
     }
 

@@ -20,6 +20,11 @@ impl Range {
             limit: limit.map(|limit| u64::try_from(limit.max(1)).unwrap_or(1)),
         }
     }
+
+    /// The first line, from 0.
+    pub(super) fn first(self) -> u64 {
+        self.first
+    }
 }
 
 /// How much of a range is kept.
@@ -65,6 +70,8 @@ pub(super) struct Scan {
     cut_by: Option<CutBy>,
     /// Bytes of the range's first line, which may be longer than what is kept of it.
     first_line_bytes: u64,
+    /// Lines of the whole stream, where somebody knows.
+    known_total: Option<u64>,
 }
 
 impl Scan {
@@ -78,7 +85,28 @@ impl Scan {
             kept_lines: 0,
             cut_by: None,
             first_line_bytes: 0,
+            known_total: None,
         }
+    }
+
+    /// Starts at the beginning of a line that is not after the first one wanted.
+    pub(super) fn start_at(&mut self, line: u64) {
+        self.line_feeds = line;
+    }
+
+    /// Line feeds seen, with those passed over.
+    pub(super) fn line_feeds(&self) -> u64 {
+        self.line_feeds
+    }
+
+    /// Whether the first line of the range was seen to its end.
+    pub(super) fn is_past_first_line(&self) -> bool {
+        self.line_feeds > self.range.first
+    }
+
+    /// Says how many lines there are, for a stream that is not seen to its end.
+    pub(super) fn set_total(&mut self, total: u64) {
+        self.known_total = Some(total);
     }
 
     /// The line after the last one wanted.
@@ -204,8 +232,10 @@ impl Scan {
         Ok(())
     }
 
-    fn total(&self) -> u64 {
-        self.line_feeds + u64::from(self.open_line)
+    /// The lines there are, or those seen so far.
+    pub(super) fn total(&self) -> u64 {
+        self.known_total
+            .unwrap_or(self.line_feeds + u64::from(self.open_line))
     }
 
     /// The lines of the range with a notice of what is left. `shown` is the path as the caller wrote it.

@@ -156,7 +156,7 @@ impl<V: Visit> Crew<'_, V> {
             };
             match piece {
                 Piece::Folder { below, ignored } => {
-                    self.list(&mut scratch, &place, below, &ignored, &mut done);
+                    self.list(&mut scratch, &place, &below, &ignored, &mut done);
                 }
                 Piece::Entries { below, entries } => {
                     let part = self.look(&mut scratch, &below, &entries);
@@ -224,20 +224,20 @@ impl<V: Visit> Crew<'_, V> {
         &self,
         scratch: &mut V::Scratch,
         place: &Place,
-        below: PathBuf,
+        below: &Path,
         ignored: &Arc<Ignored>,
         done: &mut Done<V::Part>,
     ) {
         // What cannot be read is left out, as with a folder listed by its owner.
-        let Ok(mut entries) = self.walk.root.entries_below(&below) else {
+        let Ok(mut entries) = self.walk.root.entries_below(below) else {
             return;
         };
-        let path = self.walk.root.path().join(&below);
+        let path = self.walk.root.path().join(below);
         let ignored = Ignored::below(ignored, &path, &entries);
         self.leave_out(&path, &ignored, &mut entries);
         entries.sort_unstable_by(|one, other| one.name.cmp(&other.name));
         let is_small = entries.len() <= RUN_ENTRIES_MAX;
-        let shared: Arc<Path> = Arc::from(below.as_path());
+        let shared: Arc<Path> = Arc::from(below);
         let mut number = 0;
         let mut next_place = || {
             let mut next = Place::with_capacity(place.len() + 1);

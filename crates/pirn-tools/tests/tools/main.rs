@@ -30,5 +30,7 @@ mod read;
 mod sandbox;
 mod shapes;
 mod support;
+#[cfg(target_os = "linux")]
+mod swaps;
 mod write;
 mod written;

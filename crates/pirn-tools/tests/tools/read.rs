@@ -334,3 +334,51 @@ async fn says_why_a_broken_image_is_not_shown() {
         "{text}"
     );
 }
+
+/// Pages through a file forwards, backwards and at random give what a scan from the start gives, also when it changes.
+#[tokio::test]
+async fn pages_of_large_files_are_where_they_were() {
+    let bench = Bench::new();
+    let line = |n: usize| format!("line {n} {}\n", "x".repeat(n % 90));
+    let mut lines: Vec<String> = (1..=60_000).map(line).collect();
+    let file = bench.put("large", lines.concat());
+    let settled = std::time::SystemTime::now() - std::time::Duration::from_secs(60);
+    let set_time = |at| {
+        let file = std::fs::File::options().write(true).open(&file).unwrap();
+        file.set_modified(at).unwrap();
+    };
+    set_time(settled);
+    let pages = [1, 59_990, 3, 30_000, 29_000, 59_999, 12_345, 60_000];
+    for round in 0..3 {
+        for offset in pages {
+            let wanted: String = lines
+                .iter()
+                .skip(offset - 1)
+                .take(20)
+                .map(String::as_str)
+                .collect();
+            let arguments = json!({"path": "large", "offset": offset, "limit": 20});
+            let page = bench.script("read", arguments.clone()).await;
+            assert_eq!(page, Ok(Value::from(wanted)), "round {round}: {offset}");
+            let shown = bench.ok("read", arguments).await;
+            let left = lines.len() - (offset - 1 + 20).min(lines.len());
+            let notice = format!(
+                "[{left} more lines in file. Use offset={} to continue.]",
+                offset + 20
+            );
+            assert_eq!(
+                shown.contains(&notice),
+                left > 0,
+                "round {round}: {offset}: {shown}"
+            );
+        }
+        // Of the same size, and as old.
+        lines.rotate_left(round + 1);
+        std::fs::write(&file, lines.concat()).unwrap();
+        set_time(settled);
+    }
+    let text = bench
+        .fails("read", json!({"path": "large", "offset": 60_001}))
+        .await;
+    assert!(text.contains("60000 lines total"), "{text}");
+}
