@@ -159,6 +159,8 @@ impl SearchRoot {
     pub(crate) fn display(&self, below: &Path) -> String {
         let below = paths::relative_display(below, Path::new(""));
         match (self.prefix.is_empty(), below.is_empty()) {
+            // The next call would take it for the home folder.
+            (true, false) if below == "~" || below.starts_with("~/") => format!("./{below}"),
             (true, _) => below,
             (false, true) => self.prefix.clone(),
             (false, false) if self.prefix.ends_with('/') => format!("{}{below}", self.prefix),

@@ -32,5 +32,7 @@ mod shapes;
 mod support;
 #[cfg(target_os = "linux")]
 mod swaps;
+#[cfg(target_os = "linux")]
+mod system;
 mod write;
 mod written;

@@ -342,7 +342,7 @@ async fn pages_of_large_files_are_where_they_were() {
     let line = |n: usize| format!("line {n} {}\n", "x".repeat(n % 90));
     let mut lines: Vec<String> = (1..=60_000).map(line).collect();
     let file = bench.put("large", lines.concat());
-    let settled = std::time::SystemTime::now() - std::time::Duration::from_secs(60);
+    let settled = std::time::SystemTime::now() - std::time::Duration::from_mins(1);
     let set_time = |at| {
         let file = std::fs::File::options().write(true).open(&file).unwrap();
         file.set_modified(at).unwrap();
