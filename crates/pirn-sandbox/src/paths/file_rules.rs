@@ -301,10 +301,7 @@ impl FileRules {
     /// Whether a file may have been meant that must not be read, going by its name alone: for files that are judged again once they
     /// are open.
     pub fn check_name(&self, path: &Path) -> Result<(), FileRefusal> {
-        if self.hides(path) {
-            return Err(FileRefusal::Unreadable(path.to_owned()));
-        }
-        Ok(())
+        self.hiding(path, path).map_or(Ok(()), Err)
     }
 
     /// Whether what is at a path without links may be read. For folders, which have one name only.
