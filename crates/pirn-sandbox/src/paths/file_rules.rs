@@ -2,7 +2,7 @@
 //!
 //! Nothing is walked through, so that a check costs some system calls only.
 
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 use std::ffi::OsStr;
 use std::fs::Metadata;
 use std::io;
@@ -357,11 +357,7 @@ impl FileRules {
             match place.kind() {
                 ConcealedKind::Home => {
                     let dotted = place.dotted().unwrap_or_default();
-                    files.extend(
-                        dotted
-                            .into_iter()
-                            .filter(|entry| place.hides(entry) && entry.is_file()),
-                    );
+                    files.extend(dotted.into_iter().filter(|entry| place.hides(entry)));
                 }
                 ConcealedKind::PirnHome => files.push(place.root().to_owned()),
                 ConcealedKind::Listed => {}
@@ -538,10 +534,11 @@ fn completes_repository(real: &Path) -> bool {
 
 /// The regular files among some places and in those that are folders, each by its device and number.
 fn files_in(places: &[PathBuf]) -> HashSet<(u64, u64)> {
-    let mut pending: Vec<PathBuf> = places.to_vec();
+    // Those near the top first: secrets lie there, and caches deep below.
+    let mut pending: VecDeque<PathBuf> = places.iter().cloned().collect();
     let mut found = HashSet::new();
     let mut looked_at = 0;
-    while let Some(place) = pending.pop() {
+    while let Some(place) = pending.pop_front() {
         looked_at += 1;
         if looked_at > IDENTITIES_MAX {
             break;
