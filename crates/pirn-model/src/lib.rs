@@ -39,9 +39,12 @@ mod client;
 mod decoder;
 mod draft;
 mod failure;
+mod files;
 mod http_date;
+mod local;
 mod message;
 mod model;
+mod provider;
 mod replay;
 mod request;
 mod secret;
@@ -53,12 +56,15 @@ pub use client::{ClientLimits, IDLE_TIMEOUT_DEFAULT, ModelClient, ReplySink};
 pub use decoder::{Progress, Reply, ReplyDecoder, StreamEnd};
 pub use draft::ReplyEvent;
 pub use failure::{Failure, FailureKind};
+pub use files::{AuthFile, ConfigValue, ModelsFile, read_auth_file, read_models_file};
+pub use local::{LocalServer, find_local_models, usual_servers};
 pub use message::{
     AssistantMessage, BashExecutionMessage, Block, BranchSummaryMessage, CompactionSummaryMessage,
     CustomMessage, Instructions, Message, StopReason, SystemMessage, ToolCall, ToolDeclaration,
     ToolName, ToolResultMessage, UserContent, UserMessage, joined_text,
 };
 pub use model::{Api, Input, Model, ThinkingLevel};
+pub use provider::{PROVIDERS, Provider};
 pub use request::{CacheRetention, Credential, HttpRequest, Request};
 pub use secret::Secret;
 pub use usage::{ContextUsage, Cost, PriceTier, Prices, RequestUsage, SessionUsage};

@@ -1,0 +1,163 @@
+//! `models.json` and `auth.json`: models and keys of the user's own.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::model::Model;
+use crate::secret::Secret;
+
+/// Far beyond what anybody writes by hand.
+const FILE_BYTES_MAX: u64 = 4 << 20;
+
+/// What `models.json` says.
+#[derive(Debug, Clone, Default)]
+pub struct ModelsFile {
+    /// The models, in the order of the file.
+    pub models: Vec<Model>,
+    /// Keys of providers, as written.
+    pub keys: BTreeMap<String, ConfigValue>,
+}
+
+/// What `auth.json` says: keys of providers, as written.
+#[derive(Debug, Clone, Default)]
+pub struct AuthFile {
+    /// The keys.
+    pub keys: BTreeMap<String, ConfigValue>,
+}
+
+/// A value of a file that may stand for another one.
+#[derive(Debug, Clone)]
+pub struct ConfigValue(Secret);
+
+impl ConfigValue {
+    /// The value: what a variable holds where it is written `$NAME` or `${NAME}`, or the text itself. The error says why there is
+    /// none; a text that begins with `!` is a command, which is not run here.
+    pub fn resolve(&self, variable: impl Fn(&str) -> Option<String>) -> Result<Secret, String> {
+        let text = self.0.expose();
+        if text.starts_with('!') {
+            return Err("it is a command (`!...`), and commands for keys are not run; write `$NAME` and set the variable".to_owned());
+        }
+        let Some(name) = text.strip_prefix('$') else {
+            return Ok(self.0.clone());
+        };
+        let name = name
+            .strip_prefix('{')
+            .and_then(|name| name.strip_suffix('}'))
+            .unwrap_or(name);
+        match variable(name) {
+            Some(value) => Ok(Secret::new(value)),
+            None => Err(format!("the variable {name} is not set")),
+        }
+    }
+}
+
+#[derive(Debug, Deserialize)]
+struct File {
+    #[serde(default)]
+    providers: Map<String, Value>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ProviderEntry {
+    api_key: Option<String>,
+    #[serde(default)]
+    models: Vec<Map<String, Value>>,
+    /// What all its models have.
+    #[serde(flatten)]
+    shared: Map<String, Value>,
+}
+
+/// What models take over from their provider.
+const INHERITED: &[&str] = &["api", "baseUrl", "headers", "compat"];
+
+/// Reads `models.json`, if it is there. The error names the file and what is wrong.
+pub fn read_models_file(path: &Path) -> Result<ModelsFile, String> {
+    let Some(value) = read(path)? else {
+        return Ok(ModelsFile::default());
+    };
+    let wrong = |what: String| format!("{}: {what}", path.display());
+    let file: File = serde_json::from_value(value).map_err(|error| wrong(error.to_string()))?;
+    let mut found = ModelsFile::default();
+    for (id, entry) in file.providers {
+        let place = |what: String| wrong(format!("providers.{id}: {what}"));
+        let entry: ProviderEntry =
+            serde_json::from_value(entry).map_err(|error| place(error.to_string()))?;
+        if let Some(key) = entry.api_key {
+            found.keys.insert(id.clone(), ConfigValue(Secret::new(key)));
+        }
+        for mut model in entry.models {
+            for key in INHERITED {
+                if let (None, Some(value)) = (model.get(*key), entry.shared.get(*key)) {
+                    model.insert((*key).to_owned(), value.clone());
+                }
+            }
+            model.insert("provider".to_owned(), id.as_str().into());
+            let model: Model = serde_json::from_value(Value::Object(model))
+                .map_err(|error| place(format!("models: {error}")))?;
+            found.models.push(model);
+        }
+    }
+    Ok(found)
+}
+
+/// Reads `auth.json`, if it is there. The error names the file and what is wrong, and never a key.
+pub fn read_auth_file(path: &Path) -> Result<AuthFile, String> {
+    let Some(value) = read(path)? else {
+        return Ok(AuthFile::default());
+    };
+    let wrong = |what: &str| format!("{}: {what}", path.display());
+    let Value::Object(providers) = value else {
+        return Err(wrong("an object of providers is expected"));
+    };
+    let mut found = AuthFile::default();
+    for (id, entry) in providers {
+        let word = |key: &str| entry.get(key).and_then(Value::as_str);
+        // Sign-ins are kept for programs that can use them.
+        if word("type") != Some("api_key") {
+            continue;
+        }
+        let Some(key) = word("key") else {
+            return Err(wrong(&format!("{id} has no key")));
+        };
+        found.keys.insert(id, ConfigValue(Secret::new(key)));
+    }
+    Ok(found)
+}
+
+/// A file of JSON with comments; `None` where there is none.
+fn read(path: &Path) -> Result<Option<Value>, String> {
+    let text = match pirn_jsonc::read_bounded(path, FILE_BYTES_MAX) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(format!("{} cannot be read: {error}", path.display())),
+    };
+    let root = pirn_jsonc::parse(&text).map_err(|error| format!("{}: {error}", path.display()))?;
+    Ok(root.map(|root| with_whole_numbers(root.to_json())))
+}
+
+/// Numbers without a fraction as whole ones: limits of models are counts.
+fn with_whole_numbers(value: Value) -> Value {
+    match value {
+        Value::Array(items) => items.into_iter().map(with_whole_numbers).collect(),
+        Value::Object(members) => members
+            .into_iter()
+            .map(|(key, value)| (key, with_whole_numbers(value)))
+            .collect(),
+        Value::Number(number) => {
+            let text = number.to_string();
+            let whole = text.strip_suffix(".0").unwrap_or(&text);
+            match whole.parse::<u64>() {
+                Ok(whole) => whole.into(),
+                Err(_) => Value::Number(number),
+            }
+        }
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests;
