@@ -63,6 +63,11 @@ impl EffectPolicy {
 }
 
 impl EffectPolicy {
+    /// Whether one of these effects is denied, whatever else is allowed.
+    pub(crate) fn denies(&self, effects: Effects) -> bool {
+        only(effects, |effect| self.denied.contains(effect)) != Effects::NONE
+    }
+
     /// The effects of a tool that are not allowed.
     fn open(&self, tool: &ToolSpec) -> Effects {
         let everything = only_of(|_| true);

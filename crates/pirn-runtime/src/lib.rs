@@ -18,6 +18,7 @@
     )
 )]
 
+mod agent_policy;
 mod builder;
 mod client;
 mod confinement;
@@ -32,6 +33,7 @@ mod server_questions;
 mod servers;
 mod tool_filter;
 
+pub use agent_policy::{AgentPolicy, Commands};
 pub use builder::{BuiltinTools, RuntimeBuilder};
 pub use client::{Client, ClientOptions, ScriptRun};
 pub use confinement::{Confinement, Preparation, policy_spec};
