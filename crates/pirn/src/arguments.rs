@@ -15,6 +15,7 @@ use crate::failure::{Exit, Failure};
 use crate::invocation::Invocation;
 use crate::mcp::{Configuration, ConfigurationArguments, McpArguments};
 use crate::project::Project;
+use crate::prompt::PromptArguments;
 use pirn_settings::{ProjectFileKind, Trust};
 
 /// Help is wrapped at this width, also on wider terminals: longer lines are hard to read.
@@ -24,7 +25,7 @@ const MEMORY_MB_MIN: u64 = 8;
 /// The most memory of a script: a 32-bit machine has 4 GiB, of which the guest's own parts need some.
 const MEMORY_MB_MAX: u64 = 2_048;
 /// The word for every effect.
-const EVERY_EFFECT: &str = "all";
+pub(crate) const EVERY_EFFECT: &str = "all";
 
 /// Runs small programs that use your tools: files, commands, MCP servers
 ///
@@ -56,6 +57,16 @@ pub(crate) enum Command {
         after_long_help = exit_codes()
     )]
     Exec(Box<ExecArguments>),
+    /// Let a model work with the tools until it has an answer; `pirn -p` is short for it
+    ///
+    /// The answer goes to standard output. The model may read, change files in the project and run commands that the sandbox
+    /// holds; nobody is asked, and what is denied names the flag that allows it. Keys are looked for in auth.json, models.json
+    /// and the environment; without any, a model server on this machine is.
+    #[command(
+        override_usage = "pirn -p [OPTIONS] <MESSAGE>...\n       COMMAND | pirn -p [OPTIONS] [MESSAGE]",
+        after_long_help = exit_codes()
+    )]
+    Prompt(Box<PromptArguments>),
     /// Run a Python or JavaScript program that calls tools
     ///
     /// The program runs in the user's own interpreter, confined, after it was shown and approved. Python gives the value of its

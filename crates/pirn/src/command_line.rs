@@ -7,6 +7,8 @@ use pirn_tool::Effects;
 
 /// Endings of scripts that are run by their name alone.
 const SCRIPT_ENDINGS: [&str; 3] = ["js", "ts", "mjs"];
+/// What begins a command line for a model.
+const PRINT: [&str; 2] = ["-p", "--print"];
 /// The flag whose value is written after `=`.
 const YES: &str = "--yes";
 
@@ -17,6 +19,12 @@ pub(crate) fn normalised(arguments: impl IntoIterator<Item = OsString>) -> Vec<O
         && is_script(Path::new(file))
     {
         arguments.insert(1, "exec".into());
+    }
+    if arguments
+        .get(1)
+        .is_some_and(|first| PRINT.iter().any(|flag| first == flag))
+    {
+        arguments.insert(1, "prompt".into());
     }
     if arguments.get(1).is_some_and(|command| command == "exec") {
         join_effects(&mut arguments);

@@ -29,6 +29,7 @@ mod listing;
 mod mcp;
 mod program;
 mod project;
+mod prompt;
 mod questions;
 #[cfg(test)]
 mod reference;
@@ -92,6 +93,7 @@ fn run() -> Result<Exit, Failure> {
     let invocation = Invocation::read()?;
     match command_line.command {
         Command::Exec(arguments) => exec::run(*arguments, &invocation),
+        Command::Prompt(arguments) => prompt::run(&arguments, &invocation),
         Command::Eval(arguments) => eval::run(&arguments, &invocation),
         Command::Tools(arguments) => listing::run(&arguments, &invocation),
         Command::Mcp(arguments) => mcp::run(&arguments, &invocation),

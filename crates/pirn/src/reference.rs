@@ -28,6 +28,7 @@ const BEHAVIOUR: &str = "
   the screen before a yes counts; what others wrote in it stands behind a margin, and who asks stands on every page. `a`
   allows all further calls of that tool in this run. Output is held while a question is open.
 - `--yes=process` covers commands, which are confined; it never covers tools of MCP servers that are not.
+- `pirn -p` is `pirn prompt`: a model works until it has an answer. See [the agent](agent.md).
 - `pirn FILE` runs a single `.js`, `.ts` or `.mjs` file that is there, as `pirn exec FILE` does.
 - Commands are [confined](sandbox.md) by the [settings](settings.md) and the flags of one run, and the file tools keep to the
   same rules. What was in force is in the results, and a note says where the machine gives less than there could be.

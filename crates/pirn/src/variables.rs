@@ -37,6 +37,8 @@ variables! {
     PATH: "Where programs are looked for, such as interpreters, git and the commands of MCP servers",
     TMPDIR: "Folder of files that need not stay, instead of `/tmp`",
     XDG_CONFIG_HOME: "Where `pirn mcp import` looks for other programs' configuration instead of `~/.config`",
+    OLLAMA_HOST: "Where Ollama listens, for `pirn -p`, instead of `127.0.0.1:11434`",
+    LLAMA_BASE_URL: "Where llama.cpp's server listens, for `pirn -p`, instead of ports 9931 and 8080",
     VISUAL: "Editor that `pirn config edit` opens",
     EDITOR: "The same where `VISUAL` is not set; without both `vi`",
     NO_COLOR: "No colours, when not empty",

@@ -30,6 +30,7 @@ mod mcp_questions;
 mod mcp_sandbox;
 mod output;
 mod place;
+mod prompt;
 #[cfg(target_os = "linux")]
 mod real_work;
 #[cfg(target_os = "linux")]

@@ -1,0 +1,269 @@
+//! `pirn -p`: a model works with the tools until it has an answer.
+
+mod arguments;
+mod choice;
+mod instructions;
+mod model;
+mod output;
+mod request;
+mod tools;
+
+use pirn_agent::{Agent, End, MachineOptions};
+use pirn_model::{ClientLimits, FailureKind, ModelClient};
+use pirn_runtime::{
+    AgentPolicy, Client, ClientOptions, Commands, Confinement, EffectPolicy, Otherwise, Runtime,
+};
+use pirn_sandbox::{NetworkMode, Profile};
+use pirn_session::{NewSession, Session};
+use pirn_settings::Settings;
+use pirn_tool::Effects;
+use tokio_util::sync::CancellationToken;
+
+use crate::arguments::union;
+use crate::event_loop;
+use crate::exec::working_folder;
+use crate::failure::{Exit, Failure};
+use crate::interrupt;
+use crate::invocation::Invocation;
+use crate::mcp::{Configuration, TraceWhen, server_options, settle_and_tell};
+use crate::project::Project;
+use crate::standard;
+use output::Output;
+
+pub(crate) use arguments::PromptArguments;
+
+/// The folder of sessions, in Pirn's own.
+const SESSIONS_FOLDER: &str = "sessions";
+
+/// Runs the command.
+pub(crate) fn run(arguments: &PromptArguments, invocation: &Invocation) -> Result<Exit, Failure> {
+    let cwd = working_folder(arguments.cwd.as_ref(), invocation)?;
+    let gates = arguments.mcp.file_kinds();
+    let project = Project::open(&cwd, gates, &arguments.approval, invocation)?;
+    let mut settings = project.settings.clone();
+    let sources = Settings::load(&cwd, project.trust, &invocation.host).sources;
+    if sources.of("sandbox.network").is_empty() {
+        // Nobody sees where commands of a model reach to: only hosts that somebody named.
+        settings.sandbox.network = NetworkMode::AllowList;
+    }
+    arguments.confinement.apply(&mut settings.sandbox)?;
+    let configuration = arguments.mcp.configuration(&project, &cwd, invocation)?;
+    let messages = request::messages(arguments, invocation)?;
+    let mut builder = Runtime::builder(invocation.host.clone(), &cwd).settings(settings.clone());
+    if let Some(configuration) = &configuration {
+        builder = builder.servers(server_options(configuration, TraceWhen::Asked));
+    }
+    let event_loop = event_loop::beside_main_thread()?;
+    let runtime = {
+        let _entered = event_loop.enter();
+        builder.build()?
+    };
+    if let Some(warning) = runtime.confinement().and_then(Confinement::warning) {
+        standard::note(&warning);
+    }
+    let stopped = CancellationToken::new();
+    let interrupts = interrupt::watch(stopped.clone(), || {})?;
+    let ended = event_loop.block_on(async {
+        let work = Work {
+            arguments,
+            invocation,
+            settings: &settings,
+            cwd: &cwd,
+        };
+        let ended = work
+            .run(&runtime, configuration.as_ref(), messages, &stopped)
+            .await;
+        runtime.shutdown().await;
+        ended
+    });
+    interrupts.work_ended();
+    event_loop.shutdown_background();
+    ended
+}
+
+struct Work<'a> {
+    arguments: &'a PromptArguments,
+    invocation: &'a Invocation,
+    settings: &'a Settings,
+    cwd: &'a std::path::Path,
+}
+
+impl Work<'_> {
+    async fn run(
+        &self,
+        runtime: &Runtime,
+        configuration: Option<&Configuration>,
+        messages: Vec<String>,
+        stopped: &CancellationToken,
+    ) -> Result<Exit, Failure> {
+        let http = pirn_mcp::http_client(concat!("pirn/", env!("CARGO_PKG_VERSION"))).map_err(
+            |error| {
+                Failure::new(
+                    Exit::Failed,
+                    format!("the HTTP client cannot start: {error}"),
+                )
+            },
+        )?;
+        let chosen = choice::choose(self.arguments, self.invocation, &http).await?;
+        if let (Some(servers), Some(configuration)) = (runtime.servers(), configuration) {
+            let problems: Vec<_> = configuration.errors().cloned().collect();
+            let all = pirn_mcp::ServerSelection::Visible;
+            settle_and_tell(servers, &problems, all, stopped, self.invocation.display).await;
+        }
+        let client = runtime.client(ClientOptions {
+            tools: self.arguments.filter(),
+            ..ClientOptions::new(self.policy())
+        });
+        let output = Output::new(self.arguments.mode, self.invocation);
+        let mut agent = self.agent(&client, chosen, http)?;
+        output.begin(agent.session())?;
+        let handle = agent.handle();
+        let watch = {
+            let stopped = stopped.clone();
+            tokio::spawn(async move {
+                stopped.cancelled().await;
+                handle.abort();
+            })
+        };
+        let mut end = End::Done;
+        for message in messages {
+            if stopped.is_cancelled() {
+                end = End::Aborted;
+                break;
+            }
+            let message = pirn_model::UserMessage::text(message, pirn_session::now_ms());
+            let ended = agent
+                .prompt(message, &mut |event| output.event(event))
+                .await;
+            end = ended.map_err(|error| Failure::from(anyhow::Error::new(error)))?;
+            if end != End::Done {
+                break;
+            }
+        }
+        watch.abort();
+        output.finish(&agent)?;
+        conclude(end)
+    }
+
+    fn policy(&self) -> AgentPolicy {
+        let arguments = self.arguments;
+        let otherwise = Otherwise::Deny {
+            because: "nobody can be asked here".to_owned(),
+            allowed_by: Some("--yes".to_owned()),
+        };
+        let (allowed, otherwise) = if arguments.read_only {
+            (
+                Effects::NONE,
+                Otherwise::deny("--read-only allows reading only"),
+            )
+        } else {
+            (union(&arguments.yes), otherwise)
+        };
+        let mut effects = EffectPolicy::new(allowed, otherwise);
+        if arguments.read_only {
+            let changing = Effects::WRITE | Effects::PROCESS | Effects::NETWORK;
+            effects = effects.deny(changing, "--read-only");
+        } else {
+            effects = effects.deny(union(&arguments.deny), "--deny");
+        }
+        let sandbox = &self.settings.sandbox;
+        let holds = sandbox.profile != Profile::Off && sandbox.network != NetworkMode::On;
+        AgentPolicy::new(effects, self.cwd)
+            .write_roots(&sandbox.write_roots)
+            .allow_tools(arguments.allow_tool.clone())
+            .commands(if holds {
+                Commands::Confined
+            } else {
+                Commands::Unconfined
+            })
+    }
+
+    fn agent(
+        &self,
+        client: &Client,
+        chosen: choice::Chosen,
+        http: reqwest::Client,
+    ) -> Result<Agent, Failure> {
+        let sections = instructions::sections(self.cwd, self.invocation, self.arguments)?;
+        let session = self.session(&chosen)?;
+        let tools = tools::ClientTools::new(
+            client.clone(),
+            sections,
+            &self.settings.codemode,
+            &self.invocation.host.temp_dir,
+        )?;
+        let models = model::ChosenModel {
+            client: ModelClient::new(http, ClientLimits::default()),
+            chosen,
+        };
+        let options = MachineOptions {
+            turns_max: self.arguments.max_turns,
+            ..MachineOptions::default()
+        };
+        Ok(Agent::new(session, models, tools, options))
+    }
+
+    fn session(&self, chosen: &choice::Chosen) -> Result<Session, Failure> {
+        let unusable = |error| Failure::from(anyhow::Error::new(error));
+        let home = self.invocation.host.pirn_home.as_ref();
+        let mut session = match &self.arguments.session {
+            Some(path) => {
+                let session =
+                    Session::open(&self.invocation.host.cwd.join(path)).map_err(unusable)?;
+                for problem in session.problems() {
+                    standard::note(problem);
+                }
+                session
+            }
+            None => Session::create(NewSession {
+                cwd: self.cwd.to_owned(),
+                sessions: home
+                    .filter(|_| !self.arguments.no_session)
+                    .map(|home| home.join(SESSIONS_FOLDER)),
+                ..NewSession::default()
+            })
+            .map_err(unusable)?,
+        };
+        let context = session.tree().context();
+        let model = (chosen.model.provider.clone(), chosen.model.id.clone());
+        if context.model.as_ref() != Some(&model) {
+            let (provider, model_id) = model;
+            session
+                .append(pirn_session::EntryBody::ModelChange { provider, model_id })
+                .map_err(unusable)?;
+        }
+        let thinking_level = chosen.thinking.as_str().to_owned();
+        if context.thinking_level.as_ref() != Some(&thinking_level) {
+            session
+                .append(pirn_session::EntryBody::ThinkingLevelChange { thinking_level })
+                .map_err(unusable)?;
+        }
+        Ok(session)
+    }
+}
+
+fn conclude(end: End) -> Result<Exit, Failure> {
+    match end {
+        End::Done => Ok(Exit::Success),
+        End::Length => {
+            standard::note("the answer reached the limit on its length and is not complete");
+            Ok(Exit::Failed)
+        }
+        End::Aborted => Err(Failure::new(Exit::Interrupted, "interrupted")),
+        End::Failed { kind, message } => {
+            let failure = Failure::new(Exit::Failed, message);
+            Err(match kind {
+                FailureKind::Authentication => {
+                    failure.hint("docs/models.md says where each provider's key is looked for")
+                }
+                FailureKind::Overflow => failure
+                    .hint("the conversation is larger than the model can hold; begin a new one"),
+                _ => failure,
+            })
+        }
+        End::TurnsUsedUp => Err(Failure::new(
+            Exit::Failed,
+            "the model was asked as often as --max-turns allows, and wants to go on",
+        )),
+    }
+}
