@@ -39,6 +39,14 @@ impl Pattern {
         })
     }
 
+    /// What this pattern ends in. `None` for a fixed place.
+    pub(super) fn last_name(&self) -> Option<&[u8]> {
+        match self {
+            Self::At(_) => None,
+            Self::Anywhere(names) => names.last().map(Vec::as_slice),
+        }
+    }
+
     /// Whether a name is what this pattern ends in. Never for a fixed place.
     pub(super) fn matches_name(&self, name: &[u8]) -> bool {
         match self {

@@ -88,13 +88,64 @@ struct Folder {
     folders: Vec<OsString>,
 }
 
-impl NamesOfInterest {
+/// Tells most names that no pattern wants without trying each pattern: they are asked for by the hundred thousand.
+#[derive(Debug)]
+struct NameFilter<'names> {
+    names: &'names NamesOfInterest,
+    /// By the first byte of a name, whether a pattern begins with it.
+    first: [bool; 256],
+    /// What names end in that a pattern with `*` in front wants.
+    ends: Vec<&'names [u8]>,
+    /// Whether some pattern may want any name.
+    wants_any: bool,
+}
+
+impl<'names> NameFilter<'names> {
+    fn of(names: &'names NamesOfInterest) -> Self {
+        let mut filter = Self {
+            names,
+            first: [false; 256],
+            ends: Vec::new(),
+            wants_any: false,
+        };
+        for last in names.patterns().filter_map(Pattern::last_name) {
+            match last {
+                [b'*', end @ ..] if !end.iter().any(|byte| matches!(byte, b'*' | b'?')) => {
+                    filter.ends.push(end);
+                }
+                [] | [b'*' | b'?', ..] => filter.wants_any = true,
+                [first, ..] => {
+                    if let Some(place) = filter.first.get_mut(usize::from(*first)) {
+                        *place = true;
+                    }
+                }
+            }
+        }
+        filter
+    }
+
     /// Whether a name may be of interest, wherever it is. Most are not, and nothing is kept of them.
     fn may_want(&self, name: &[u8], zone: Zone) -> bool {
-        name == b".git"
-            || name == b".pirn"
-            || zone == Zone::Own
-                && (self.hidden.iter().chain(&self.unwritable)).any(|p| p.matches_name(name))
+        if name == b".git" || name == b".pirn" {
+            return true;
+        }
+        let Some(first) = name.first().filter(|_| zone == Zone::Own) else {
+            return false;
+        };
+        let is_likely = self.wants_any
+            || self.first.get(usize::from(*first)) == Some(&true)
+            || self.ends.iter().any(|end| name.ends_with(end));
+        is_likely
+            && self
+                .names
+                .patterns()
+                .any(|pattern| pattern.matches_name(name))
+    }
+}
+
+impl NamesOfInterest {
+    fn patterns(&self) -> impl Iterator<Item = &Pattern> {
+        self.hidden.iter().chain(&self.unwritable)
     }
 }
 
@@ -119,12 +170,13 @@ impl Scan {
         entries_max: EntriesMax,
     ) -> io::Result<Found> {
         self.round += 1;
+        let filter = NameFilter::of(names);
         let mut found = Found::default();
         let mut entries_left = entries_max.0;
         let mut open: Vec<(PathBuf, Zone)> =
             roots.iter().map(|root| (root.clone(), Zone::Own)).collect();
         while let Some((path, zone)) = open.pop() {
-            let Some(folder) = self.folder(&path, zone, names)? else {
+            let Some(folder) = self.folder(&path, zone, &filter)? else {
                 continue;
             };
             entries_left = entries_left
@@ -167,7 +219,7 @@ impl Scan {
         &mut self,
         path: &Path,
         zone: Zone,
-        names: &NamesOfInterest,
+        filter: &NameFilter<'_>,
     ) -> io::Result<Option<&Folder>> {
         let round = self.round;
         if let Some(folder) = self.folders.get(path)
@@ -182,11 +234,11 @@ impl Scan {
             }));
         }
         let begun = SystemTime::now();
-        let listed = self.lister.list(path, |name| names.may_want(name, zone));
+        let listed = self.lister.list(path, |name| filter.may_want(name, zone));
         let Some(listed) = unless_absent(path, listed)? else {
             return Ok(None);
         };
-        let folder = Folder::of(path, listed, zone, names, begun, round);
+        let folder = Folder::of(path, listed, zone, filter.names, begun, round);
         self.folders.insert(path.to_owned(), folder);
         Ok(self.folders.get(path))
     }

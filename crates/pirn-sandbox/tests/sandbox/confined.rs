@@ -1,5 +1,6 @@
 //! Children in a sandbox: what goes on as without one. What is kept from them is tested elsewhere.
 
+mod evil;
 mod files;
 mod leftovers;
 mod life;

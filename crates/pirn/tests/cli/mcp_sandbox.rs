@@ -47,7 +47,7 @@ fn a_confined_server_stays_in_its_place() {
     ] {
         assert_eq!(can(&place, &sandbox), expected, "{sandbox}");
     }
-    place.write_settings(r#"{"sandbox": {"unreadable": ["~/.aws"]}}"#);
+    place.write_settings(r#"{"sandbox": {"unreadable": ["~/.aws"], "homeReadable": ["~/.ssh"]}}"#);
     assert_eq!(can(&place, &json!(true)), "inside secret network");
 }
 
