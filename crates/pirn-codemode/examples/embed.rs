@@ -98,7 +98,7 @@ pub(crate) async fn main() -> Result<(), Box<dyn Error>> {
     };
     registry.register(exec.wait_tool());
     registry.register(exec.into_tool());
-    // Of the rules that match a call the strictest holds. Without an approver, asking is refusing.
+    // Of the rules that match a call the strictest holds. Without a queue of questions, asking is refusing.
     let policy = RulePolicy {
         rules: vec![Rule::for_effects(Verdict::Ask, Effects::WRITE)],
         ..RulePolicy::allow_all()

@@ -48,6 +48,6 @@ pub use trust::{
     StoreError, Trust, TrustAnswer, TrustHook, TrustStore, UserFolders, Verdict, project_folder,
 };
 pub use values::{
-    CodemodeSettings, EvalEngine, EvalSettings, ReadableMode, SandboxSettings, Settings,
-    THE_DEFAULTS,
+    BashSettings, CodemodeSettings, EvalEngine, EvalSettings, ReadableMode, SandboxSettings,
+    Settings, THE_DEFAULTS,
 };

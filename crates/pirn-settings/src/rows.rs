@@ -80,6 +80,7 @@ pub(crate) const GROUPS: &[(&str, &str)] = &[
         "sandbox",
         "Confinement of the commands that scripts and models run",
     ),
+    ("bash", "The tool `bash`, which runs commands"),
     ("codemode", "Bounds of the scripts that models write"),
     ("eval", "The tool `eval`, which runs Python and JavaScript"),
 ];
@@ -324,6 +325,18 @@ pub(crate) const ROWS: &[Row] = &[
         project: ProjectRule::Strictness(|settings| u64::MAX - settings.sandbox.processes),
     },
     Row {
+        key: "bash.timeoutSeconds",
+        kind: Kind::Whole(
+            1,
+            86_400,
+            |settings, number| settings.bash.timeout_seconds = number,
+            |settings| Some(settings.bash.timeout_seconds),
+        ),
+        default: "600",
+        help: "Seconds after which a command is stopped whose call names no `timeout`.",
+        project: ProjectRule::Free,
+    },
+    Row {
         key: "codemode.memoryMb",
         kind: Kind::Whole(
             8,
@@ -394,6 +407,19 @@ pub(crate) const ROWS: &[Row] = &[
         default: "100000",
         help: "Calls that one script may make.",
         project: ProjectRule::Strictness(|settings| u64::MAX - settings.codemode.calls_max),
+    },
+    Row {
+        key: "codemode.cellsMax",
+        kind: Kind::Whole(
+            1,
+            1_024,
+            |settings, number| settings.codemode.cells_max = number,
+            |settings| Some(settings.codemode.cells_max),
+        ),
+        default: "128",
+        help: "Scripts at the same time, in the background too. Of those that have ended, the oldest are dropped first; where all \
+               run, no further one starts.",
+        project: ProjectRule::Strictness(|settings| u64::MAX - settings.codemode.cells_max),
     },
     Row {
         key: "eval.python",

@@ -17,10 +17,27 @@ pub struct Settings {
     pub default_project_trust: DefaultTrust,
     /// Confinement of commands.
     pub sandbox: SandboxSettings,
+    /// The tool `bash`.
+    pub bash: BashSettings,
     /// Scripts.
     pub codemode: CodemodeSettings,
     /// Python and JavaScript.
     pub eval: EvalSettings,
+}
+
+/// Commands of the tool `bash`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BashSettings {
+    /// After how many seconds a command is stopped whose call names no time.
+    pub timeout_seconds: u64,
+}
+
+impl Default for BashSettings {
+    fn default() -> Self {
+        Self {
+            timeout_seconds: 600,
+        }
+    }
 }
 
 /// Bounds of scripts.
@@ -38,6 +55,8 @@ pub struct CodemodeSettings {
     pub calls_in_flight: u64,
     /// Calls that one script may make.
     pub calls_max: u64,
+    /// Scripts at the same time, and ended ones whose end nobody has seen.
+    pub cells_max: u64,
 }
 
 impl Default for CodemodeSettings {
@@ -49,6 +68,7 @@ impl Default for CodemodeSettings {
             timeout_seconds: 1_800,
             calls_in_flight: 64,
             calls_max: 100_000,
+            cells_max: 128,
         }
     }
 }

@@ -70,7 +70,8 @@ fn values_count() {
         "deniedHosts": ["*.b.example"], "privateNetworks": true, "memoryMb": 512, "processes": 64,
       },
       "codemode": {"memoryMb": 64, "memoryTotalMb": 512, "cpuSeconds": 5, "timeoutSeconds": 60, "callsInFlight": 8,
-        "callsMax": 100},
+        "callsMax": 100, "cellsMax": 4},
+      "bash": {"timeoutSeconds": 30},
       "eval": {
         "python": "python3.12", "node": "/opt/node", "engine": "persistent", "allowNonInteractive": true,
         "requireConfirmation": false, "rememberApprovals": true, "effects": ["read"], "network": "on", "timeoutSeconds": 60
@@ -251,6 +252,9 @@ codemode.callsInFlight  | null                | 63                  | 63
 codemode.callsInFlight  | null                | 65                  | 64 !
 codemode.callsMax       | null                | 99999               | 99999
 codemode.callsMax       | null                | 100001              | 100000 !
+codemode.cellsMax       | null                | 127                 | 127
+codemode.cellsMax       | null                | 129                 | 128 !
+bash.timeoutSeconds     | null                | 3600                | 3600
 eval.python             | null                | "./evil"            | null !
 eval.node               | "node"              | "./evil"            | "node" !
 eval.engine             | null                | "persistent"        | "persistent"
