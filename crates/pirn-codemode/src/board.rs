@@ -194,7 +194,7 @@ impl CellBoard {
         Ok(bytes)
     }
 
-    /// Stops all scripts and waits for their ends.
+    /// Stops all scripts and waits for their ends, which stay to be had.
     pub async fn shutdown(&self) {
         let cells: Vec<Arc<Cell>> = self
             .lock()
@@ -202,8 +202,10 @@ impl CellBoard {
             .values()
             .filter_map(|entry| entry.cell.clone())
             .collect();
-        join_all(cells.iter().map(|cell| cell.terminate())).await;
-        self.lock().cells.clear();
+        for cell in &cells {
+            cell.stop();
+        }
+        join_all(cells.iter().map(|cell| cell.ended())).await;
     }
 
     /// Takes a place for a cell that is about to start. Makes room by dropping the oldest end that nobody has asked for.

@@ -311,16 +311,19 @@ impl Cell {
     /// its end.
     pub async fn terminate(&self) -> Result<CellUpdate, WaitError> {
         let waiting = Waiting::begin(&self.shared);
-        {
-            let mut state = self.shared.lock();
-            if state.end.is_none() {
-                state.is_terminated = true;
-                self.abort.abort(TERMINATED);
-            }
-        }
+        self.stop();
         // The run's own limits bound the wait: a few milliseconds for the VM, then the grace of its calls.
         self.until(|state| state.end.is_some()).await;
         waiting?.update()
+    }
+
+    /// Stops the script and its calls, without waiting for the end.
+    pub(crate) fn stop(&self) {
+        let mut state = self.shared.lock();
+        if state.end.is_none() {
+            state.is_terminated = true;
+            self.abort.abort(TERMINATED);
+        }
     }
 
     /// Saves the script as it is the next time it waits. It goes on, and so do its calls; each is saved with how far it had come.

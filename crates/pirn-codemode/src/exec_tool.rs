@@ -141,7 +141,7 @@ impl ExecTool {
             Ok(started) => started,
             Err(error) => return ToolResult::error(error.to_string()),
         };
-        let foreground = self.service.foreground(&started.cell_id);
+        let guard = self.service.guard(&started.cell_id);
         let (board, caller, cell_id) = (self.service.board(), &self.caller, &started.cell_id);
         let delivery = tokio::select! {
             biased;
@@ -149,7 +149,7 @@ impl ExecTool {
             () = context.cancel.cancelled() => board.terminate(caller, cell_id).await,
         };
         // It goes on by itself, or is over.
-        foreground.release();
+        guard.release();
         let layout = LayoutOptions {
             kind: self.layout,
             output_tokens_max: source
@@ -260,8 +260,9 @@ fn add_details(
         None => latest,
     };
     answered.details.insert("calls".into(), Value::Array(rows));
-    let commit = started.commit();
-    if !commit.is_empty() {
+    if let Ok(commit) = started.commit()
+        && !commit.is_empty()
+    {
         answered.details.insert("store".into(), stored(&commit));
     }
 }

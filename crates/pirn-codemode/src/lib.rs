@@ -89,7 +89,8 @@ pub use result::{CallRecord, ScriptError, ScriptErrorKind, ScriptResult, Unhandl
 pub use runner::{Progress, ProgressSink};
 pub use script::{DEFAULT_FILE_NAME, RunOptions, Script, run_script};
 pub use service::{
-    ScriptRequest, ScriptService, ScriptServiceOptions, StartError, StartedScript, store_notes,
+    CellGuard, ScriptRequest, ScriptService, ScriptServiceOptions, StartError, StartedScript,
+    store_notes,
 };
 pub use source::{
     OPTION_INTEGER_MAX, OPTION_TIMEOUT_MS_MAX, SOURCE_GRAMMAR, Source, SourceError, SourceOptions,

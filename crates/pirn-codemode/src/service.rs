@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::broadcast;
 
 use crate::abort::Abort;
-use crate::board::{BoardError, BoardLimits, CellBoard, CellEvent, CellEventKind};
+use crate::board::{BoardError, BoardLimits, CellBoard, CellEvent, CellEventKind, Place};
 use crate::cell::{Cell, CellOwner, CellStatus};
 use crate::host::Environment;
 use crate::limits::ScriptLimits;
@@ -79,6 +79,18 @@ impl fmt::Debug for ScriptRequest {
     }
 }
 
+impl ScriptRequest {
+    fn options(&self) -> (Environment, RunOptions) {
+        let options = RunOptions {
+            limits: self.limits,
+            abort: self.abort.clone(),
+            progress: self.progress.clone(),
+            caller: self.caller.clone(),
+        };
+        (self.environment.clone(), options)
+    }
+}
+
 /// Why a script was not started.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
@@ -105,15 +117,25 @@ pub struct StartedScript {
     stored: Stored,
 }
 
-type Stored = Arc<Mutex<Option<Result<StoreCommit, String>>>>;
+type Stored = Arc<Mutex<Option<Result<StoreCommit, Arc<StoreError>>>>>;
 
 impl StartedScript {
-    /// What became of its writes: nothing before its end, and nothing where it wrote nothing or failed.
-    pub fn commit(&self) -> StoreCommit {
-        match &*lock(&self.stored) {
-            Some(Ok(commit)) => commit.clone(),
-            Some(Err(_)) | None => StoreCommit::default(),
+    fn new(place: &Place, base: StoreBase) -> Self {
+        Self {
+            cell_id: place.cell_id(),
+            base,
+            stored: Stored::default(),
         }
+    }
+
+    /// What became of its writes: nothing before its end, and nothing where it wrote nothing or failed.
+    ///
+    /// # Errors
+    /// When what it wrote could not be kept.
+    pub fn commit(&self) -> Result<StoreCommit, Arc<StoreError>> {
+        lock(&self.stored)
+            .clone()
+            .unwrap_or_else(|| Ok(StoreCommit::default()))
     }
 }
 
@@ -155,24 +177,15 @@ impl ScriptService {
     pub async fn start(&self, request: ScriptRequest) -> Result<StartedScript, StartError> {
         let place = self.board.place(&request.caller, &request.code)?;
         let StoreSnapshot { values, base } = self.store.snapshot().await?;
+        let started = StartedScript::new(&place, base);
+        let owner = self.owner(&started, &request.caller);
+        let (environment, options) = request.options();
         let script = Script {
             code: request.code,
             file_name: request.file_name,
             store: values,
         };
-        let options = RunOptions {
-            limits: request.limits,
-            abort: request.abort,
-            progress: request.progress,
-            caller: request.caller.clone(),
-        };
-        let started = StartedScript {
-            cell_id: place.cell_id(),
-            base,
-            stored: Stored::default(),
-        };
-        let owner = self.owner(&started, request.caller);
-        let cell = Cell::start_owned(&self.engine, &script, &request.environment, options, owner);
+        let cell = Cell::start_owned(&self.engine, &script, &environment, options, owner);
         place.put(cell);
         Ok(started)
     }
@@ -214,20 +227,10 @@ impl ScriptService {
     ) -> Result<StartedScript, StartError> {
         let (base, script) = read_cell(bytes)?;
         let place = self.board.place(&request.caller, &request.code)?;
-        let options = RunOptions {
-            limits: request.limits,
-            abort: request.abort,
-            progress: request.progress,
-            caller: request.caller.clone(),
-        };
-        let started = StartedScript {
-            cell_id: place.cell_id(),
-            base,
-            stored: Stored::default(),
-        };
-        let owner = self.owner(&started, request.caller);
-        let cell =
-            Cell::resume_owned(&self.engine, script, &request.environment, options, owner).await?;
+        let started = StartedScript::new(&place, base);
+        let owner = self.owner(&started, &request.caller);
+        let (environment, options) = request.options();
+        let cell = Cell::resume_owned(&self.engine, script, &environment, options, owner).await?;
         place.put(cell);
         Ok(started)
     }
@@ -239,33 +242,46 @@ impl ScriptService {
     pub async fn run(
         &self,
         request: ScriptRequest,
-    ) -> Result<(ScriptResult, StoreCommit), StartError> {
+    ) -> Result<(ScriptResult, Result<StoreCommit, Arc<StoreError>>), StartError> {
         let caller = request.caller.clone();
         let started = self.start(request).await?;
-        let guard = self.foreground(&started.cell_id);
+        let guard = self.guard(&started.cell_id);
+        let result = self.ended(&caller, &started).await?;
+        guard.release();
+        Ok((result, started.commit()))
+    }
+
+    /// Waits for the end of a script, yields included.
+    ///
+    /// # Errors
+    /// When there is no such cell, or somebody else waits for it.
+    pub async fn ended(
+        &self,
+        caller: &str,
+        started: &StartedScript,
+    ) -> Result<ScriptResult, BoardError> {
         loop {
             let delivery = self
                 .board
-                .wait(&caller, &started.cell_id, Duration::MAX)
+                .wait(caller, &started.cell_id, Duration::MAX)
                 .await?;
             if let CellStatus::Ended(result) | CellStatus::Terminated(result) =
                 delivery.update.status
             {
-                guard.release();
-                return Ok((*result, started.commit()));
+                return Ok(*result);
             }
         }
     }
 
     /// Ties a cell to whoever holds the guard, until it is released.
-    pub(crate) fn foreground(&self, cell_id: &str) -> Foreground {
-        Foreground {
+    pub fn guard(&self, cell_id: &str) -> CellGuard {
+        CellGuard {
             board: self.board.clone(),
             cell_id: Some(cell_id.to_owned()),
         }
     }
 
-    fn owner(&self, started: &StartedScript, caller: String) -> Box<dyn CellOwner> {
+    fn owner(&self, started: &StartedScript, caller: &str) -> Box<dyn CellOwner> {
         Box::new(Owner {
             store: Arc::clone(&self.store),
             base: started.base.clone(),
@@ -273,7 +289,7 @@ impl ScriptService {
             events: self.board.events(),
             event: CellEvent {
                 cell_id: started.cell_id.clone(),
-                caller,
+                caller: caller.to_owned(),
                 kind: CellEventKind::Ended,
             },
         })
@@ -281,19 +297,21 @@ impl ScriptService {
 }
 
 /// Stops its cell when it is dropped.
-pub(crate) struct Foreground {
+#[derive(Debug)]
+#[must_use = "dropping it stops the cell"]
+pub struct CellGuard {
     board: CellBoard,
     cell_id: Option<String>,
 }
 
-impl Foreground {
+impl CellGuard {
     /// Lets the cell go on by itself.
-    pub(crate) fn release(mut self) {
+    pub fn release(mut self) {
         self.cell_id = None;
     }
 }
 
-impl Drop for Foreground {
+impl Drop for CellGuard {
     fn drop(&mut self) {
         if let Some(cell_id) = &self.cell_id {
             self.board.abandon(cell_id);
@@ -322,9 +340,9 @@ impl CellOwner for Owner {
                 .await;
             match &commit {
                 Ok(commit) => result.notes.extend(store_notes(commit)),
-                Err(error) => result.notes.push(with_causes(error)),
+                Err(error) => result.notes.push(error.with_causes()),
             }
-            *lock(&self.stored) = Some(commit.map_err(|error| error.to_string()));
+            *lock(&self.stored) = Some(commit.map_err(Arc::new));
             result
         })
     }
@@ -351,18 +369,6 @@ pub fn store_notes(commit: &StoreCommit) -> Vec<String> {
         ));
     }
     notes
-}
-
-/// An error with its causes, on one line.
-fn with_causes(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text.push_str(": ");
-        text.push_str(&error.to_string());
-        cause = error.source();
-    }
-    text
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {

@@ -53,6 +53,18 @@ impl StoreError {
         }
     }
 
+    /// The error with its causes, on one line.
+    pub fn with_causes(&self) -> String {
+        let mut text = self.to_string();
+        let mut cause = std::error::Error::source(self);
+        while let Some(error) = cause {
+            text.push_str(": ");
+            text.push_str(&error.to_string());
+            cause = error.source();
+        }
+        text
+    }
+
     /// Adds why.
     #[must_use]
     pub fn because(self, cause: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {

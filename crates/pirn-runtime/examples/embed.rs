@@ -30,8 +30,8 @@ pub(crate) async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let client = runtime.client(ClientOptions::new(policy));
     let code = "const { output } = await tools.bash({ command: 'echo hello' });
                 return tools.shout({ text: output });";
-    let result = client.run_script(ScriptRun::new("run-1", code)).await?;
-    println!("{:?}", result.outcome);
+    let end = client.run_script(ScriptRun::new("run-1", code)).await?;
+    println!("{:?}", end.result.outcome);
     runtime.shutdown().await;
     Ok(())
 }

@@ -1,11 +1,12 @@
 //! Putting a runtime together.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
-use pirn_codemode::EngineOptions;
+use pirn_codemode::{EngineOptions, ScriptStore, StoreBackend};
 use pirn_mcp::Elicitor;
-use pirn_sandbox::{BackgroundChildren, NetworkAsker};
+use pirn_sandbox::{BackgroundChildren, NetworkAsker, Sandbox};
 use pirn_settings::{HostEnv, Settings};
 use pirn_tool::{ApprovalQueue, EventBus, Hook, Registry, Tool, ToolResult};
 use pirn_tools::{ToolsOptions, builtin_tools};
@@ -13,12 +14,12 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::confinement::{Confinement, Preparation, command_environment};
+use crate::engine::EngineSource;
 use crate::error::Error;
 use crate::evals::{EvalOptions, Evals, eval_sandbox};
-
 use crate::host_questions::HostQuestions;
 use crate::runtime::{Inner, Runtime};
-use crate::script_limits::{engine_options, script_limits};
+use crate::script_limits::{board_limits, engine_options, script_limits};
 use crate::server_questions::ServerQuestions;
 use crate::servers::{ServerOptions, Servers};
 
@@ -48,6 +49,7 @@ pub struct RuntimeBuilder {
     evals: Option<EvalOptions>,
     approvals: Option<ApprovalQueue>,
     engine: Option<EngineOptions>,
+    script_store: Arc<dyn StoreBackend>,
 }
 
 impl std::fmt::Debug for RuntimeBuilder {
@@ -76,6 +78,7 @@ impl RuntimeBuilder {
             evals: None,
             approvals: None,
             engine: None,
+            script_store: Arc::new(ScriptStore::default()),
         }
     }
 
@@ -143,10 +146,40 @@ impl RuntimeBuilder {
         self
     }
 
+    /// Sets where `store()` keeps values; without it they last as long as the runtime.
+    #[must_use]
+    pub fn script_store(mut self, store: Arc<dyn StoreBackend>) -> Self {
+        self.script_store = store;
+        self
+    }
+
+    fn tools_options(
+        &self,
+        sandbox: Option<&Sandbox>,
+        background: &BackgroundChildren,
+    ) -> ToolsOptions {
+        ToolsOptions {
+            environment: command_environment(&self.settings.sandbox, &self.env),
+            shell: self.env.shell.clone(),
+            home: self.env.home.clone(),
+            sandbox: sandbox.cloned(),
+            background: background.clone(),
+            command_timeout: Some(Duration::from_secs(self.settings.bash.timeout_seconds)),
+            ..ToolsOptions::new(&self.folder, &self.env.temp_dir)
+        }
+    }
+
     /// Finishes the runtime. Must be called inside an event loop. Fails where the settings ask for a confinement that this
     /// machine cannot give, and where something given cannot be used.
     pub fn build(self) -> Result<Runtime, Error> {
         let registry = Registry::new();
+        let codemode = &self.settings.codemode;
+        let script_limits = script_limits(codemode);
+        let board = board_limits(codemode);
+        let engine = EngineSource::new(
+            self.engine
+                .unwrap_or_else(|| default_engine(&self.settings)),
+        );
         let project = self.folder.to_string_lossy().into_owned();
         let asker = |who| -> Option<Arc<dyn NetworkAsker>> {
             let queue = self.approvals.clone()?;
@@ -175,14 +208,7 @@ impl RuntimeBuilder {
         };
         let sandbox = confinement.as_deref().and_then(Confinement::sandbox);
         let background = BackgroundChildren::new();
-        let tools_options = ToolsOptions {
-            environment: command_environment(&self.settings.sandbox, &self.env),
-            shell: self.env.shell.clone(),
-            home: self.env.home.clone(),
-            sandbox: sandbox.cloned(),
-            background: background.clone(),
-            ..ToolsOptions::new(&self.folder, &self.env.temp_dir)
-        };
+        let tools_options = self.tools_options(sandbox, &background);
         match self.builtin {
             BuiltinTools::All => register_all(&registry, builtin_tools(tools_options)),
             BuiltinTools::Listed => {
@@ -207,22 +233,18 @@ impl RuntimeBuilder {
         let evals = match self.evals {
             None => None,
             Some(options) => {
-                let wanted = eval_sandbox(&self.settings);
-                let shared = confinement
-                    .clone()
-                    .filter(|_| wanted == self.settings.sandbox);
-                let confinement = match shared {
-                    Some(confinement) => confinement,
-                    None => Arc::new(Confinement::prepare(
-                        &wanted,
-                        &self.folder,
-                        &self.env,
-                        self.preparation,
-                        asker("The program"),
-                    )?),
-                };
+                let shared = confinement.clone();
+                let confinement = of_programs(
+                    &self.settings,
+                    &self.folder,
+                    &self.env,
+                    self.preparation,
+                    shared,
+                    || asker("The program"),
+                )?;
                 Some(Evals::new(
                     options,
+                    &engine,
                     &self.settings,
                     confinement,
                     &self.folder,
@@ -239,15 +261,34 @@ impl RuntimeBuilder {
             confinement,
             servers,
             evals,
-            engine_options: self
-                .engine
-                .unwrap_or_else(|| default_engine(&self.settings)),
-            engine: OnceLock::new(),
+            engine,
+            script_limits,
+            script_store: self.script_store,
+            board,
+            scripts: OnceLock::new(),
+            temp_dir: self.env.temp_dir,
             lifetime: CancellationToken::new(),
             work: TaskTracker::new(),
             background,
         }))
     }
+}
+
+/// The confinement of programs: that of commands where they are confined alike.
+fn of_programs(
+    settings: &Settings,
+    folder: &Path,
+    env: &HostEnv,
+    preparation: Preparation,
+    of_commands: Option<Arc<Confinement>>,
+    asker: impl FnOnce() -> Option<Arc<dyn NetworkAsker>>,
+) -> Result<Arc<Confinement>, Error> {
+    let wanted = eval_sandbox(settings);
+    if let Some(shared) = of_commands.filter(|_| wanted == settings.sandbox) {
+        return Ok(shared);
+    }
+    let own = Confinement::prepare(&wanted, folder, env, preparation, asker())?;
+    Ok(Arc::new(own))
 }
 
 /// The engine as the settings bound it; a client may give a script more memory than they do.

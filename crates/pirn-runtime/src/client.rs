@@ -2,9 +2,6 @@
 
 use std::sync::Arc;
 
-use pirn_codemode::{
-    Abort, PipelineHost, ProgressSink, RunOptions, Script, ScriptLimits, ScriptResult, run_script,
-};
 use pirn_eval::EvalReport;
 use pirn_tool::{CallContext, CallOutcome, CallRequest, Pipeline, Policy, Registry, Run};
 use tokio_util::sync::CancellationToken;
@@ -41,44 +38,6 @@ impl std::fmt::Debug for ClientOptions {
         formatter
             .debug_struct("ClientOptions")
             .field("tools", &self.tools)
-            .finish_non_exhaustive()
-    }
-}
-
-/// One script to run.
-#[derive(Clone)]
-pub struct ScriptRun {
-    /// The call that the script's calls are nested in.
-    pub call_id: String,
-    /// What to run.
-    pub script: Script,
-    /// What it may use.
-    pub limits: ScriptLimits,
-    /// Stops it.
-    pub abort: Abort,
-    /// Told what happens meanwhile.
-    pub progress: Option<ProgressSink>,
-}
-
-impl ScriptRun {
-    /// A script with an empty store and the contract's limits.
-    pub fn new(call_id: impl Into<String>, code: impl Into<String>) -> Self {
-        Self {
-            call_id: call_id.into(),
-            script: Script::new(code),
-            limits: ScriptLimits::default(),
-            abort: Abort::new(),
-            progress: None,
-        }
-    }
-}
-
-impl std::fmt::Debug for ScriptRun {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter
-            .debug_struct("ScriptRun")
-            .field("call_id", &self.call_id)
-            .field("limits", &self.limits)
             .finish_non_exhaustive()
     }
 }
@@ -124,33 +83,16 @@ impl Client {
         &self.pipeline
     }
 
+    /// For whom the calls are made; empty where there is only one.
+    pub(crate) fn caller(&self) -> &str {
+        &self.caller
+    }
+
     /// Makes one call. It is cancelled when the runtime ends.
     pub async fn call(&self, request: CallRequest) -> CallOutcome {
         let cancel = request.cancel.clone();
         self.until_the_end(self.pipeline.call(request), || cancel.cancel())
             .await
-    }
-
-    /// Runs a script to its end, over the tools that this client sees. What its commands left in the background ends with it, and
-    /// both end with the runtime.
-    pub async fn run_script(&self, run: ScriptRun) -> Result<ScriptResult, Error> {
-        let engine = self.runtime.engine()?;
-        let context = self.context(run.call_id, CancellationToken::new());
-        let _ends_children = context.lifetime.clone().drop_guard();
-        let environment = PipelineHost::environment(&self.pipeline, &context, &[]);
-        let abort = run.abort.clone();
-        let options = RunOptions {
-            limits: run.limits,
-            abort: run.abort,
-            progress: run.progress,
-            ..RunOptions::default()
-        };
-        let running = run_script(engine, &run.script, &environment, options);
-        let result = self
-            .until_the_end(running, || abort.abort("Pirn ends"))
-            .await;
-        self.end_run(&context);
-        Ok(result)
     }
 
     /// Runs a program to its end. What its commands left in the background ends with it, and both end with the runtime. Fails
@@ -176,14 +118,18 @@ impl Client {
     }
 
     /// What was allowed or denied for a run counts no more.
-    fn end_run(&self, context: &CallContext) {
+    pub(crate) fn end_run(&self, context: &CallContext) {
         if let Some(approvals) = self.runtime.approvals() {
             approvals.end_run(&context.run().id);
         }
     }
 
     /// Does work that `stop` stops when the runtime ends, whose shutdown waits for it.
-    async fn until_the_end<T>(&self, work: impl Future<Output = T>, stop: impl FnOnce()) -> T {
+    pub(crate) async fn until_the_end<T>(
+        &self,
+        work: impl Future<Output = T>,
+        stop: impl FnOnce(),
+    ) -> T {
         let inner = self.runtime.inner();
         let _waited_for = inner.work.token();
         let mut work = std::pin::pin!(work);
@@ -196,7 +142,7 @@ impl Client {
     }
 
     /// The context of a call that the front end itself makes. Its lifetime ends with the runtime's at the latest.
-    fn context(&self, call_id: String, cancel: CancellationToken) -> CallContext {
+    pub(crate) fn context(&self, call_id: String, cancel: CancellationToken) -> CallContext {
         let inner = self.runtime.inner();
         let run = Run::new(call_id.as_str())
             .caller(Arc::clone(&self.caller))

@@ -6,14 +6,14 @@ use std::sync::Arc;
 
 use pirn_eval::{
     AdapterOptions, BrokerProgram, EvalArguments, EvalReport, EvalTool, Gates, Kernel,
-    KernelOptions, MemoryStateStore, PythonEngine, ScriptEngineSource, StateStore, Updates,
-    eval_adapters,
+    KernelOptions, MemoryStateStore, PythonEngine, StateStore, Updates, eval_adapters,
 };
 use pirn_sandbox::Profile;
 use pirn_settings::{EvalEngine, HostEnv, SandboxSettings, Settings};
 use pirn_tool::{CallContext, Effects, Pipeline};
 
 use crate::confinement::{Confinement, command_environment, policy_spec};
+use crate::engine::EngineSource;
 use crate::error::Error;
 
 /// The project's own Python, where it has one.
@@ -26,8 +26,6 @@ pub struct EvalOptions {
     pub broker: BrokerProgram,
     /// Where the state between programs is kept.
     pub state: Arc<dyn StateStore>,
-    /// Runs JavaScript where there is no node.
-    pub script_engine: Option<ScriptEngineSource>,
 }
 
 impl EvalOptions {
@@ -36,7 +34,6 @@ impl EvalOptions {
         Self {
             broker,
             state: Arc::new(MemoryStateStore::new()),
-            script_engine: None,
         }
     }
 }
@@ -98,6 +95,7 @@ impl Evals {
     /// Makes a kernel; its broker starts with the first program. `confinement` is that of programs.
     pub(crate) fn new(
         options: EvalOptions,
+        engine: &EngineSource,
         settings: &Settings,
         confinement: Arc<Confinement>,
         folder: &Path,
@@ -119,7 +117,7 @@ impl Evals {
             EvalEngine::Fresh => PythonEngine::Fresh,
             EvalEngine::Persistent => PythonEngine::Persistent,
         };
-        kernel.script_engine = options.script_engine;
+        kernel.script_engine = Some(engine.for_programs());
         kernel.network_asker = confinement.network_asker();
         Ok(Self {
             kernel: Kernel::new(kernel),

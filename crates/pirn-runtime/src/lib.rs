@@ -23,19 +23,22 @@ mod builder;
 mod client;
 mod confinement;
 mod effect_policy;
+mod engine;
 mod error;
 mod evals;
 mod grants;
 mod host_questions;
 mod runtime;
 mod script_limits;
+mod script_tools;
+mod scripts;
 mod server_questions;
 mod servers;
 mod tool_filter;
 
 pub use agent_policy::{AgentPolicy, Commands};
 pub use builder::{BuiltinTools, RuntimeBuilder};
-pub use client::{Client, ClientOptions, ScriptRun};
+pub use client::{Client, ClientOptions};
 pub use confinement::{Confinement, Preparation, policy_spec};
 pub use effect_policy::{EffectPolicy, Otherwise, effect_names};
 pub use error::{Error, ErrorKind};
@@ -44,6 +47,8 @@ pub use grants::FileGrants;
 pub use pirn_settings::HostEnv;
 pub use runtime::Runtime;
 pub use script_limits::{engine_options, script_limits};
+pub use script_tools::ScriptTools;
+pub use scripts::{RunningScript, SavedScript, ScriptEnd, ScriptRun};
 pub use servers::{
     LOGIN_COMMAND, ServerOptions, Servers, config_environment, is_missing, servers_of,
     sign_in_service, trace_file,

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
-use pirn_codemode::{EngineOptions, VmEngine};
+use pirn_codemode::{BoardLimits, ScriptLimits, ScriptService, ScriptServiceOptions, StoreBackend};
 use pirn_sandbox::BackgroundChildren;
 use pirn_settings::HostEnv;
 use pirn_tool::{ApprovalQueue, EventBus, Hook, Registry};
@@ -13,10 +13,9 @@ use tokio_util::task::TaskTracker;
 use crate::builder::RuntimeBuilder;
 use crate::client::{Client, ClientOptions};
 use crate::confinement::Confinement;
-use crate::error::{Error, ErrorKind};
-
+use crate::engine::EngineSource;
+use crate::error::Error;
 use crate::evals::Evals;
-
 use crate::servers::Servers;
 
 /// The tools, servers, confinement, script engine and kernel of one project, put together once. Cheap to clone; clones share
@@ -37,9 +36,18 @@ pub(crate) struct Inner {
     pub(crate) confinement: Option<Arc<Confinement>>,
     pub(crate) servers: Option<Servers>,
     pub(crate) evals: Option<Evals>,
-    pub(crate) engine_options: EngineOptions,
+    /// Runs scripts and, where there is no node, programs.
+    pub(crate) engine: EngineSource,
+    /// What a script may use unless it says otherwise.
+    pub(crate) script_limits: ScriptLimits,
+    /// Keeps what scripts store.
+    pub(crate) script_store: Arc<dyn StoreBackend>,
+    /// How many scripts there may be.
+    pub(crate) board: BoardLimits,
     /// Made with the first script: many runs have none.
-    pub(crate) engine: OnceLock<VmEngine>,
+    pub(crate) scripts: OnceLock<ScriptService>,
+    /// Where whole outputs are kept.
+    pub(crate) temp_dir: PathBuf,
     /// Fires at the end: what runs stops, and processes left in the background die.
     pub(crate) lifetime: CancellationToken,
     /// What clients do at present.
@@ -108,27 +116,34 @@ impl Runtime {
         Client::new(self.clone(), options)
     }
 
-    /// The engine of scripts.
-    pub(crate) fn engine(&self) -> Result<&VmEngine, Error> {
-        if let Some(engine) = self.inner.engine.get() {
-            return Ok(engine);
+    /// What runs the scripts of all clients, made with the first one. Fails where the engine cannot start.
+    pub fn scripts(&self) -> Result<&ScriptService, Error> {
+        let inner = &self.inner;
+        if let Some(scripts) = inner.scripts.get() {
+            return Ok(scripts);
         }
-        let engine = VmEngine::new(self.inner.engine_options).map_err(|error| {
-            Error::new(
-                ErrorKind::Machine,
-                "the script engine cannot start; `pirn doctor` may tell why",
-            )
-            .because(error)
-        })?;
-        Ok(self.inner.engine.get_or_init(|| engine))
+        let options = ScriptServiceOptions {
+            store: Arc::clone(&inner.script_store),
+            board: inner.board,
+            ..ScriptServiceOptions::new(inner.engine.get()?)
+        };
+        Ok(inner.scripts.get_or_init(|| ScriptService::new(options)))
     }
 
-    /// Ends the runtime in order: what clients do is cancelled and waited for, the kernel ends its programs, servers close, and
+    /// What a script may use unless it says otherwise.
+    pub(crate) fn script_limits(&self) -> ScriptLimits {
+        self.inner.script_limits
+    }
+
+    /// Ends the runtime in order: what clients do is cancelled and waited for, scripts that go on by themselves stop, the kernel ends its programs, servers close, and
     /// children that are left die. What clients ask for afterwards is cancelled at once.
     pub async fn shutdown(&self) {
         self.inner.lifetime.cancel();
         self.inner.work.close();
         self.inner.work.wait().await;
+        if let Some(scripts) = self.inner.scripts.get() {
+            scripts.board().shutdown().await;
+        }
         if let Some(evals) = &self.inner.evals {
             evals.close().await;
         }

@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
-use pirn_codemode::{EngineOptions, ScriptLimits};
+use pirn_codemode::{BoardLimits, EngineOptions, ScriptLimits};
 use pirn_settings::CodemodeSettings;
 
 const BYTES_PER_MB: u64 = 1 << 20;
+/// VMs besides those of cells: scripts on their way in or out, and programs.
+const VMS_BESIDE_CELLS: u32 = 16;
 
 /// The limits of one script as the user wants them; what no setting names is the contract's.
 pub fn script_limits(settings: &CodemodeSettings) -> ScriptLimits {
@@ -20,13 +22,24 @@ pub fn script_limits(settings: &CodemodeSettings) -> ScriptLimits {
     limits
 }
 
+/// How many scripts there may be at once, of all callers or of one: who serves several callers gives each less.
+pub(crate) fn board_limits(settings: &CodemodeSettings) -> BoardLimits {
+    let cells_max = usize::try_from(settings.cells_max).unwrap_or(usize::MAX);
+    BoardLimits {
+        cells_max,
+        caller_cells_max: cells_max,
+    }
+}
+
 /// The bounds of the engine that runs scripts with `limits`; a script may always use what its own limits say.
 pub fn engine_options(settings: &CodemodeSettings, limits: &ScriptLimits) -> EngineOptions {
     let own = limits.vm.memory_bytes;
     EngineOptions {
+        live_vms_max: u32::try_from(settings.cells_max)
+            .unwrap_or(u32::MAX)
+            .saturating_add(VMS_BESIDE_CELLS),
         memory_bytes_max: own,
         memory_total_bytes: (settings.memory_total_mb * BYTES_PER_MB).max(u64::from(own)),
-        ..EngineOptions::default()
     }
 }
 

@@ -24,10 +24,10 @@ impl ToolFilter {
         exposure == Exposure::Hidden && self.reveal.iter().any(|revealed| revealed == name)
     }
 
-    /// A live view of the registry with these tools only.
+    /// A live view of the registry with these tools only; what is registered in it does not show in others.
     pub(crate) fn apply(&self, registry: &Registry) -> Registry {
         if *self == Self::default() {
-            return registry.clone();
+            return Registry::joined([registry.clone()]);
         }
         let filter = self.clone();
         // A hidden tool beneath would stand before the one that is revealed.

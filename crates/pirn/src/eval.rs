@@ -12,12 +12,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use pirn_codemode::{EngineOptions, ScriptLimits};
 use pirn_eval::{
     ApprovalMemory, EvalArguments as Request, EvalReport, FileStateStore, Gates, MemoryStateStore,
-    NonInteractive, ProgramQuestions, StateBefore, StateStore, own_script_engine,
+    NonInteractive, ProgramQuestions, StateBefore, StateStore,
 };
 use pirn_runtime::{
-    Client, ClientOptions, EvalOptions, EvalRun, Preparation, Runtime, eval_sandbox,
+    Client, ClientOptions, EvalOptions, EvalRun, Preparation, Runtime, engine_options, eval_sandbox,
 };
 use pirn_tool::ApprovalQueue;
 use tokio_util::sync::CancellationToken;
@@ -43,6 +44,8 @@ pub(crate) use kernel::{BROKER_ARGUMENT, broker};
 
 /// The call that the program's calls are nested in.
 const CALL_ID: &str = "eval";
+/// Where there is no node one program runs in an engine of Pirn's; one that was dropped may still be ending.
+const LIVE_VMS_MAX: u32 = 2;
 
 /// Runs the command.
 pub(crate) fn run(arguments: &EvalArguments, invocation: &Invocation) -> Result<Exit, Failure> {
@@ -142,9 +145,12 @@ impl Work<'_> {
         let mut builder = Runtime::builder(self.invocation.host.clone(), cwd)
             .settings(self.settings.clone())
             .confinement(Preparation::AtStart)
+            .engine(EngineOptions {
+                live_vms_max: LIVE_VMS_MAX,
+                ..engine_options(&self.settings.codemode, &ScriptLimits::default())
+            })
             .evals(EvalOptions {
                 state: store,
-                script_engine: Some(own_script_engine()),
                 ..EvalOptions::new(kernel::broker_program()?)
             });
         if let Some(approvals) = approvals {

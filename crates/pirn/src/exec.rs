@@ -8,13 +8,14 @@ mod store;
 mod toolset;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
-use pirn_codemode::{Abort, OutputFolder, Script, ScriptLimits, ScriptResult, tool_names};
+use pirn_codemode::{Abort, OutputFolder, ScriptLimits, StoreBackend, tool_names};
 use pirn_mcp::ConfigProblem;
 use pirn_runtime::{
-    Client, ClientOptions, Confinement, EffectPolicy, Runtime, RuntimeBuilder, ScriptRun,
-    ToolFilter, engine_options, script_limits, servers_of,
+    Client, ClientOptions, Confinement, EffectPolicy, Runtime, RuntimeBuilder, ScriptEnd,
+    ScriptRun, ToolFilter, engine_options, script_limits, servers_of,
 };
 use pirn_sandbox::NetworkMode;
 use pirn_tool::Registry;
@@ -34,7 +35,6 @@ use crate::standard;
 use answer::Answering;
 use pirn_settings::{CodemodeSettings, Settings};
 use source::ScriptFile;
-use store::StoreFile;
 
 pub(crate) use screen::{CallDisplay, Items, Questions, Screen, ScreenOptions, ScreenWire};
 
@@ -52,7 +52,7 @@ struct Plan {
     filter: ToolFilter,
     policy: EffectPolicy,
     limits: ScriptLimits,
-    store: Option<StoreFile>,
+    store: Option<Arc<dyn StoreBackend>>,
     answering: Answering,
     /// Where it is shown that servers are starting.
     display: Display,
@@ -101,22 +101,22 @@ pub(crate) fn run(arguments: ExecArguments, invocation: &Invocation) -> Result<E
         .flat_map(Configuration::errors)
         .cloned()
         .collect();
-    let (client, result) = event_loop.block_on(async {
+    let (client, end) = event_loop.block_on(async {
         if let Some(servers) = runtime.servers() {
             let tools = tool_names(&plan.file.source.code);
             let named = servers_of(&tools);
             settle_and_tell(servers, &problems, named, &stopped, plan.display).await;
         }
         let client = plan.client(&runtime);
-        let result = plan.run_script(&client, abort, &screen).await;
+        let end = plan.run_script(&client, abort, &screen).await;
         runtime.shutdown().await;
         drop(questions);
-        (client, result)
+        (client, end)
     });
     interrupts.work_ended();
     // A question that nobody answered may still wait for a line; the process does not wait for it.
     event_loop.shutdown_background();
-    plan.conclude(&result?, client.registry(), runtime.confinement(), screen)
+    plan.conclude(&end?, client.registry(), runtime.confinement(), screen)
 }
 
 /// One thread is enough for a script; servers and the proxy of an allow-list need others, that answer while it computes.
@@ -152,7 +152,7 @@ impl Plan {
         } else {
             invocation.display
         };
-        let store = arguments.store.map(StoreFile::open).transpose()?;
+        let store = arguments.store.map(store::open).transpose()?;
         Ok(Self {
             file,
             filter: ToolFilter {
@@ -182,6 +182,9 @@ impl Plan {
                 live_vms_max: LIVE_VMS_MAX,
                 ..engine_options(&codemode, &self.limits)
             });
+        if let Some(store) = &self.store {
+            builder = builder.script_store(Arc::clone(store));
+        }
         if let Some(configuration) = configuration {
             builder = builder.servers(server_options(configuration, TraceWhen::Asked));
         }
@@ -200,41 +203,32 @@ impl Plan {
         client: &Client,
         abort: Abort,
         screen: &Screen,
-    ) -> Result<ScriptResult, Failure> {
-        let script = Script {
-            code: self.file.source.code.clone(),
-            file_name: self.file.name.clone(),
-            store: self
-                .store
-                .as_ref()
-                .map(StoreFile::values)
-                .unwrap_or_default(),
-        };
+    ) -> Result<ScriptEnd, Failure> {
         let run = ScriptRun {
-            call_id: CALL_ID.to_owned(),
-            script,
-            limits: self.limits,
+            file_name: self.file.name.clone(),
+            limits: Some(self.limits),
             abort,
             progress: Some(screen.progress()),
+            ..ScriptRun::new(CALL_ID, self.file.source.code.clone())
         };
         Ok(client.run_script(run).await?)
     }
 
-    /// Keeps what the script stored, shows what is left to show, and says how it ended.
+    /// Shows what is left to show, and says how the script ended.
     fn conclude(
         self,
-        result: &ScriptResult,
+        end: &ScriptEnd,
         registry: &Registry,
         confinement: Option<&Confinement>,
         screen: Screen,
     ) -> Result<Exit, Failure> {
-        let stored = match &self.store {
-            Some(store) if !result.store_writes.is_empty() => store.commit(&result.store_writes),
-            Some(_) | None => Ok(Vec::new()),
-        };
+        let result = &end.result;
         self.answering.show(result, confinement, screen)?;
-        for note in stored? {
-            standard::note(&note);
+        if let Err(error) = &end.stored {
+            return Err(Failure::from(anyhow::Error::from(Arc::clone(error))));
+        }
+        for note in &result.notes {
+            standard::note(note);
         }
         if let Some(confinement) = confinement
             && result.calls.iter().any(|call| call.name == COMMANDS)

@@ -363,7 +363,13 @@ async fn callers_do_not_see_each_others_cells() {
             .is_ok()
     );
     board.shutdown().await;
-    assert!(board.list("one").is_empty() && board.list("two").is_empty());
+    for caller in ["one", "two"] {
+        let cells = board.list(caller);
+        assert!(
+            cells.iter().all(|cell| cell.state == CellState::Finished),
+            "{cells:?}"
+        );
+    }
 }
 
 #[tokio::test]
@@ -373,7 +379,7 @@ async fn the_service_runs_a_script_through_its_yields() {
     let code = "text('a'); yield_control(); text(await tools.echo('b')); store('k', 2); return 3;";
     let (result, commit) = bench.service.run(request(&lab, "", code)).await.unwrap();
     assert_eq!(value(&result), json!(3));
-    assert_eq!(commit.set.len(), 1);
+    assert_eq!(commit.unwrap().set.len(), 1);
     assert!(bench.service.board().list("").is_empty());
 }
 
@@ -395,7 +401,8 @@ async fn a_suspended_cell_meets_conflicts_in_another_service() {
     assert!(first.board().list("").is_empty());
     // Meanwhile another script writes the same key.
     let other = "store('k', 'theirs');";
-    second.run(request(&lab, "", other)).await.unwrap();
+    let (_, stored) = second.run(request(&lab, "", other)).await.unwrap();
+    assert!(stored.is_ok());
     let lab = Lab::new();
     let started = second
         .resume(&bytes, request(&lab, "", code))
@@ -413,7 +420,7 @@ async fn a_suspended_cell_meets_conflicts_in_another_service() {
         result.notes,
         ["another script wrote k meanwhile; this script's value replaced it"]
     );
-    assert_eq!(started.commit().conflicts, ["k"]);
+    assert_eq!(started.commit().unwrap().conflicts, ["k"]);
     for wrong in [&b"nothing"[..], b"{}\nx", &bytes[..bytes.len() - 1]] {
         assert!(second.resume(wrong, request(&lab, "", code)).await.is_err());
     }

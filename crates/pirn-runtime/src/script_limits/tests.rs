@@ -13,12 +13,14 @@ fn limits_are_those_of_the_settings() {
         timeout_seconds: 90,
         calls_in_flight: 3,
         calls_max: 11,
+        cells_max: 5,
     };
     let limits = script_limits(&settings);
     assert_eq!(limits.vm.memory_bytes, 64 << 20);
     assert_eq!(limits.vm.cpu, Duration::from_secs(7));
     assert_eq!(limits.wall, Duration::from_secs(90));
     assert_eq!((limits.calls_in_flight_max, limits.calls_max), (3, 11));
+    assert_eq!(super::board_limits(&settings).cells_max, 5);
     let engine = engine_options(&settings, &limits);
     assert_eq!(engine.memory_bytes_max, 64 << 20);
     assert_eq!(

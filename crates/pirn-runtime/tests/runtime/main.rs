@@ -10,4 +10,5 @@ mod clients;
 mod embedding;
 mod ends;
 mod place;
+mod scripts;
 mod servers;

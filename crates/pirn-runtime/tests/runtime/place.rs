@@ -46,11 +46,11 @@ pub(crate) fn anything(runtime: &Runtime) -> Client {
 
 /// What a script returns, or how it failed.
 pub(crate) async fn run(client: &Client, code: &str) -> String {
-    let result = client
+    let end = client
         .run_script(ScriptRun::new("run", code))
         .await
         .unwrap();
-    match result.outcome {
+    match end.result.outcome {
         Ok(value) => value
             .map(|json| json.as_str().to_owned())
             .unwrap_or_default(),

@@ -12,6 +12,7 @@
 )]
 
 mod approvals;
+mod asking;
 mod commands;
 mod config;
 mod consent;

@@ -116,7 +116,7 @@ fn a_conflict_is_reported() {
     assert_eq!(run.code, Some(0), "{run:#?}");
     assert_eq!(
         run.stderr,
-        "note: another script wrote a to store.json meanwhile; this script's value replaced it\n"
+        "note: another script wrote a meanwhile; this script's value replaced it\n"
     );
     assert_eq!(values(&place), json!({"a": 7, "b": 6}));
 }

@@ -1,0 +1,55 @@
+//! The tools `exec` and `wait`, for clients whose calls a model makes.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use pirn_codemode::{
+    CatalogOptions, ExecTool, LayoutKind, ModelHost, OutputFolder, YIELD_AFTER_DEFAULT,
+};
+
+use crate::client::Client;
+use crate::error::Error;
+
+/// How scripts are offered to a model.
+#[derive(Debug, Clone)]
+pub struct ScriptTools {
+    /// How results are laid out.
+    pub layout: LayoutKind,
+    /// How the description and the catalog are made.
+    pub catalog: CatalogOptions,
+    /// Answers `models.*`; without it scripts do not have these globals.
+    pub models: Option<Arc<dyn ModelHost>>,
+    /// How long a script runs before it goes on in the background, unless its options line says otherwise.
+    pub yield_after: Duration,
+}
+
+impl Default for ScriptTools {
+    fn default() -> Self {
+        Self {
+            layout: LayoutKind::default(),
+            catalog: CatalogOptions::default(),
+            models: None,
+            yield_after: YIELD_AFTER_DEFAULT,
+        }
+    }
+}
+
+impl Client {
+    /// Gives this client the tools `exec` and `wait`, over the service that runs all scripts of the runtime. Others do not see
+    /// them.
+    pub fn offer_scripts(&self, tools: ScriptTools) -> Result<(), Error> {
+        let exec = ExecTool {
+            caller: self.caller().to_owned(),
+            limits: self.runtime().script_limits(),
+            layout: tools.layout,
+            folder: Some(OutputFolder::new(&self.runtime().inner().temp_dir)),
+            catalog: tools.catalog,
+            models: tools.models,
+            yield_after: tools.yield_after,
+            ..ExecTool::over(self.runtime().scripts()?.clone())
+        };
+        self.registry().register(exec.wait_tool());
+        self.registry().register(exec.into_tool());
+        Ok(())
+    }
+}
