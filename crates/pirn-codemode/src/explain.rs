@@ -15,6 +15,11 @@ use crate::typescript::{frame_at, parsed};
 
 use sites::{Named, Site};
 
+/// The message about a name that is not defined.
+pub(crate) fn absent_message(name: &str) -> String {
+    absent::explain(name).unwrap_or_else(|| format!("{name} is not defined"))
+}
+
 /// A script's text, for errors that point into it.
 pub(crate) struct ScriptText {
     /// As it was written, types and all; what runs has the same lines and columns.

@@ -1,6 +1,6 @@
 //! What a script runs in: the tools and globals it sees, and the seam through which its calls are performed.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
@@ -11,6 +11,8 @@ use pirn_vm::{
 };
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
+
+use crate::check::{KnownTool, Surroundings};
 
 /// A call a script makes.
 #[derive(Debug, Clone)]
@@ -123,6 +125,8 @@ pub struct Environment {
     pub(crate) tools: Arc<[ToolBinding]>,
     pub(crate) globals: Arc<[GlobalBinding]>,
     pub(crate) missing: Arc<[MissingTools]>,
+    /// What is known of tools besides their bindings, by name.
+    pub(crate) known: Arc<BTreeMap<String, KnownTool>>,
     pub(crate) host: Arc<dyn ScriptHost>,
 }
 
@@ -248,7 +252,44 @@ const RESERVED: &[&str] = &[
     "unescape",
 ];
 
+/// Whether scripts have this name without a host.
+pub(crate) fn is_reserved(name: &str) -> bool {
+    // The engine has no navigator; a host may not offer one either.
+    name != "navigator" && name != "models" && RESERVED.contains(&name)
+}
+
 impl Environment {
+    /// What a script is checked against before it runs.
+    pub(crate) fn surroundings(&self) -> Surroundings {
+        let mut tools = BTreeMap::new();
+        for binding in self.tools.iter() {
+            let known = self.known.get(&binding.name).cloned().unwrap_or_default();
+            if let Some(identifier) = &binding.identifier {
+                tools.insert(identifier.clone(), known.clone());
+            }
+            tools.entry(binding.name.clone()).or_insert(known);
+        }
+        Surroundings {
+            tools,
+            listed: self
+                .tools
+                .iter()
+                .filter_map(|tool| tool.identifier.clone())
+                .collect(),
+            globals: self
+                .globals
+                .iter()
+                .filter_map(|global| global.name.split('.').next())
+                .map(str::to_owned)
+                .collect(),
+            missing_prefixes: self
+                .missing
+                .iter()
+                .map(|tools| tools.prefix.clone())
+                .collect(),
+        }
+    }
+
     /// Surroundings of plain functions: `tools` are pairs of name and description. Where two names give the same identifier, the
     /// first tool keeps it and the second is reached by its own name in brackets.
     ///
@@ -278,6 +319,7 @@ impl Environment {
             tools,
             globals: globals.into(),
             missing: Arc::default(),
+            known: Arc::default(),
             host,
         })
     }
@@ -286,12 +328,14 @@ impl Environment {
     pub(crate) fn with_bindings(
         tools: Vec<ToolBinding>,
         globals: Vec<GlobalBinding>,
+        known: BTreeMap<String, KnownTool>,
         host: Arc<dyn ScriptHost>,
     ) -> Self {
         Self {
             tools: tools.into(),
             globals: globals.into(),
             missing: Arc::default(),
+            known: Arc::new(known),
             host,
         }
     }

@@ -36,6 +36,7 @@ mod abort;
 mod board;
 mod catalog;
 mod cell;
+mod check;
 mod declarations;
 mod discovery;
 mod exec_tool;

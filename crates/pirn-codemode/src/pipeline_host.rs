@@ -5,16 +5,17 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use pirn_tool::{
-    CallContext, CallOutcome, CallStage, CallStatus, FailureKind, NestedOptions, Pipeline, Tool,
-    WaitClock, tool_identifiers,
+    CallContext, CallOutcome, CallStage, CallStatus, FailureKind, NestedOptions, Pipeline,
+    Registry, Tool, WaitClock, tool_identifiers,
 };
 use pirn_vm::{CallTarget, JsonText, Settlement, ToolBinding};
 use serde_json::Value;
 
 use crate::catalog::describe_tool;
+use crate::check::KnownTool;
 use crate::discovery::{self, Discovery};
 use crate::host::{CallEnd, Environment, HostCall, ScriptHost, spread_global};
-use crate::shape::shape_of;
+use crate::shape::ResultShape;
 
 /// Levels of an argument that no pipeline takes.
 const ARGUMENT_DEPTH_REFUSED: usize = 512;
@@ -66,9 +67,13 @@ impl PipelineHost {
                         spec,
                         identifiers.get(&spec.name).unwrap_or(&spec.name),
                     ),
-                    shape: Some(shape_of(spec)),
+                    shape: Some(ResultShape::of(spec).for_vm()),
                 }
             })
+            .collect();
+        let known = tools
+            .iter()
+            .map(|tool| known_tool(tool, &identifiers, pipeline.registry()))
             .collect();
         let discovery = Discovery::new(tools, identifiers);
         let host = Self {
@@ -80,8 +85,32 @@ impl PipelineHost {
             .iter()
             .map(|name| spread_global(*name))
             .collect();
-        Environment::with_bindings(bindings, globals, Arc::new(host))
+        Environment::with_bindings(bindings, globals, known, Arc::new(host))
     }
+}
+
+/// What a script can be told of a tool before it runs.
+fn known_tool(
+    tool: &Tool,
+    identifiers: &BTreeMap<String, String>,
+    registry: &Registry,
+) -> (String, KnownTool) {
+    let spec = tool.spec();
+    let result = ResultShape::of(spec);
+    let (name, registry, tool) = (spec.name.clone(), registry.clone(), tool.clone());
+    let identifier = identifiers.get(&name).unwrap_or(&name).clone();
+    let known = KnownTool {
+        result,
+        arguments: Some(Arc::new({
+            let name = name.clone();
+            move |argument| {
+                let complaint = registry.arguments_complaint(&name, argument)?;
+                let declaration = describe_tool(tool.spec(), &identifier);
+                Some(format!("{complaint}\n\n{declaration}"))
+            }
+        })),
+    };
+    (name, known)
 }
 
 impl ScriptHost for PipelineHost {

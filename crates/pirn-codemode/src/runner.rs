@@ -10,10 +10,10 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use pirn_tool::{Deadline, WaitClock};
+use pirn_tool::{CallStatus, Deadline, WaitClock};
 use pirn_vm::{
     CallId, CallTarget, DeadlineHandle, End, Event, EventQueue, InterruptHandle, JsString,
-    JsonText, Output, Room, Step, StopReason, Vm, VmEngine,
+    JsonText, Output, Room, Settlement, Step, StopReason, Vm, VmEngine,
 };
 use tokio::sync::{mpsc, oneshot};
 
@@ -24,7 +24,7 @@ use crate::limits::ScriptLimits;
 use crate::result::{CallRecord, ScriptError, ScriptErrorKind, ScriptResult, UnhandledRejections};
 use crate::script::RunOptions;
 
-use calls::{Calls, Graces};
+use calls::{Calls, Graces, excerpt};
 pub(crate) use saved::{SavedCall, SavedRun, SavedStage};
 
 /// What happens while a script runs, for whoever shows it.
@@ -91,6 +91,8 @@ enum PastEnd {
 
 /// How long what a script started may hold it beyond its last statement before whoever waits for it is told.
 const HELD_TOLD_AFTER: Duration = Duration::from_secs(10);
+/// Characters of the error of a call that nobody waited for.
+const UNSEEN_FAILURE_CHARS_MAX: usize = 300;
 /// Calls that this names.
 const HELD_CALLS_NAMED_MAX: usize = 5;
 
@@ -292,6 +294,9 @@ impl Run {
         self.calls
             .stop_all(self.limits.cancel_grace, &mut self.collected)
             .await;
+        if outcome.is_ok() {
+            self.note_unseen_failures();
+        }
         ScriptResult {
             store_writes: if outcome.is_ok() {
                 self.vm.take_store_writes()
@@ -305,6 +310,21 @@ impl Run {
             notes: std::mem::take(&mut self.collected.notes),
             wall: self.wall(),
             cpu: self.vm.cpu_used(),
+        }
+    }
+
+    /// Names calls that failed just when the script ended, so that it never learned of it.
+    fn note_unseen_failures(&mut self) {
+        for (_, end) in self.settled.drain(..) {
+            if let (CallStatus::Error, Settlement::Rejected { message, tool, .. }) =
+                (end.status, end.settlement)
+            {
+                let tool = tool.unwrap_or_default();
+                let reason = excerpt(&message, UNSEEN_FAILURE_CHARS_MAX);
+                self.collected.notes.push(format!(
+                    "A call of {tool} failed that the script did not wait for: {reason}"
+                ));
+            }
         }
     }
 

@@ -4,6 +4,7 @@ use pirn_vm::{JsonText, Program, Vm, VmEngine};
 use tokio::sync::mpsc;
 
 use crate::abort::Abort;
+use crate::check::{mistakes, refusal};
 use crate::explain::ScriptText;
 use crate::host::Environment;
 use crate::limits::ScriptLimits;
@@ -123,6 +124,17 @@ pub(crate) async fn prepare(
     }
     let source =
         strip_types(&script.code).map_err(|error| syntax_error(&error, &script.file_name))?;
+    let mistakes = mistakes(&script.code, &environment.surroundings());
+    if let Some((name, error, others)) = refusal(&script.code, &mistakes) {
+        let mut error = mistake_error(name, &error, &script.file_name);
+        let hints = [
+            Some(NOTHING_RAN.to_owned()),
+            others,
+            hint(&error, environment),
+        ];
+        error.hint = Some(hints.into_iter().flatten().collect::<Vec<_>>().join("\n"));
+        return Err(error);
+    }
     let sandbox =
         |error: pirn_vm::Error| ScriptError::new(ScriptErrorKind::Sandbox, error.to_string());
     let room = tokio::select! {
@@ -145,13 +157,20 @@ pub(crate) async fn prepare(
     Ok(Run::new(vm, environment.clone(), options).with_text(text))
 }
 
+/// Follows an error that was found before the script ran.
+const NOTHING_RAN: &str = "Found before anything ran; no call was made.";
+
 fn syntax_error(error: &SyntaxError, file_name: &str) -> ScriptError {
+    mistake_error("SyntaxError", error, file_name)
+}
+
+fn mistake_error(name: &str, error: &SyntaxError, file_name: &str) -> ScriptError {
     let stack = format!(
-        "SyntaxError: {}\n    at {file_name}:{}:{}\n{}",
+        "{name}: {}\n    at {file_name}:{}:{}\n{}",
         error.message, error.line, error.column, error.frame
     );
     ScriptError {
-        name: Some("SyntaxError".to_owned()),
+        name: Some(name.to_owned()),
         stack: Some(stack.trim_end().to_owned()),
         ..ScriptError::new(ScriptErrorKind::Script, error.message.clone())
     }

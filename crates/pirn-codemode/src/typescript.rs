@@ -103,6 +103,11 @@ pub(crate) fn parsed<T: Send>(
     stack::run(source, || parse::look_at(source, look)).flatten()
 }
 
+/// The error for a mistake at a byte offset of a script.
+pub(crate) fn mistake_at(source: &str, offset: usize, message: String) -> SyntaxError {
+    frame::error_at(source, offset, message)
+}
+
 /// The lines around a byte offset of a script, with a mark below it.
 pub(crate) fn frame_at(source: &str, offset: usize) -> Option<String> {
     frame::at(source, offset)

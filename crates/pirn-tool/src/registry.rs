@@ -5,8 +5,11 @@ mod view;
 
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
+use serde_json::Value;
+
 use crate::context::Origin;
 use crate::loadout::{Loadout, PreparedLoadout};
+use crate::panic::guarded;
 use crate::schema::Validator;
 use crate::tool::{Concurrency, Exposure, Tool, ToolSpec};
 use state::State;
@@ -50,6 +53,17 @@ impl Entry {
     pub(crate) fn validator(&self) -> &Validator {
         self.validator
             .get_or_init(|| Validator::new(&self.tool.spec().input_schema))
+    }
+
+    /// What is wrong with arguments, as a call with them would be told.
+    pub(crate) fn arguments_checked(&self, arguments: Value) -> Result<Value, String> {
+        let name = &self.tool.spec().name;
+        let prepared = guarded(|| self.tool.handler().prepare_arguments(arguments)).map_err(|panic| {
+            format!(
+                "Tool {name} panicked while it read the arguments, which is a bug in it: {panic}"
+            )
+        })?;
+        self.validator().check(name, prepared)
     }
 
     /// The hash of what the tool says about itself.
@@ -125,6 +139,12 @@ impl Registry {
     /// The registered tool of that name, hidden ones included.
     pub fn get(&self, name: &str) -> Option<Tool> {
         self.entry(name).map(|entry| entry.tool.clone())
+    }
+
+    /// What is wrong with arguments for a tool, in the words that a call with them is refused with; nothing where they fit.
+    pub fn arguments_complaint(&self, name: &str, arguments: &Value) -> Option<String> {
+        let entry = self.entry(name)?;
+        entry.arguments_checked(arguments.clone()).err()
     }
 
     /// Every registered tool, hidden ones included.

@@ -57,6 +57,7 @@ impl Environment {
             tools: self.tools,
             globals,
             missing: self.missing,
+            known: self.known,
             host: Arc::new(WithModels {
                 inner: self.host,
                 models,

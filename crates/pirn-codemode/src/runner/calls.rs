@@ -561,7 +561,7 @@ fn guarded(
 }
 
 /// The text, or its start with three dots where it is longer than `chars_max`.
-fn excerpt(text: &str, chars_max: usize) -> String {
+pub(super) fn excerpt(text: &str, chars_max: usize) -> String {
     if text.chars().nth(chars_max).is_none() {
         return text.to_owned();
     }

@@ -14,12 +14,14 @@
 mod board;
 mod calls;
 mod cells;
+mod checks;
 mod discovery;
 mod embedding;
 mod errors;
 mod exec_tool;
 mod layout;
 mod limits;
+mod mistakes;
 mod models;
 mod names;
 mod parallel;

@@ -20,7 +20,7 @@ use crate::context::CallContext;
 use crate::depth::{JSON_DEPTH_MAX, count_values, dismantle};
 use crate::event::EventCall;
 use crate::hook::{BeforeVerdict, HookCall};
-use crate::panic::{guarded, guarded_future};
+use crate::panic::guarded_future;
 use crate::registry::Entry;
 
 /// How a call's way is followed from outside while it is under way.
@@ -225,15 +225,9 @@ impl Pipeline {
 }
 
 fn validated(entry: &Arc<Entry>, arguments: Value) -> Result<Value, Refusal> {
-    let name = &entry.tool.spec().name;
-    let invalid = |message| Refusal::new(FailureKind::InvalidArguments, message);
-    let prepared =
-        guarded(|| entry.tool.handler().prepare_arguments(arguments)).map_err(|panic| {
-            invalid(format!(
-                "Tool {name} panicked while it read the arguments, which is a bug in it: {panic}"
-            ))
-        })?;
-    entry.validator().check(name, prepared).map_err(invalid)
+    entry
+        .arguments_checked(arguments)
+        .map_err(|message| Refusal::new(FailureKind::InvalidArguments, message))
 }
 
 /// Waits for `future` at most `limit`. The clock is touched only when the future is not ready at once.

@@ -1,0 +1,381 @@
+//! Looks for mistakes in a script's tree.
+
+use std::collections::BTreeMap;
+
+use oxc_ast::ast::{
+    BindingPattern, CallExpression, ComputedMemberExpression, Expression, ForOfStatement,
+    IdentifierReference, Program, SpreadElement, StaticMemberExpression, TryStatement,
+    UnaryExpression, UnaryOperator, VariableDeclaration, VariableDeclarationKind,
+    VariableDeclarator,
+};
+use oxc_ast_visit::{VisitJs, walk_js};
+use oxc_span::{GetSpan, Span};
+
+use super::literal::value_of;
+use super::names::Names;
+use super::{Mistake, Surroundings};
+use crate::explain::absent_message;
+use crate::shape::ResultShape;
+
+/// The object of all tools.
+const TOOLS: &str = "tools";
+/// Tools that an error about an unknown one lists.
+const TOOLS_LISTED_MAX: usize = 20;
+/// Members that every promise has.
+const OF_PROMISES: [&str; 4] = ["then", "catch", "finally", "constructor"];
+/// Members of `tools` that may be asked for without there being such a tool.
+const OF_OBJECTS: [&str; 9] = [
+    "then",
+    "toJSON",
+    "constructor",
+    "hasOwnProperty",
+    "isPrototypeOf",
+    "propertyIsEnumerable",
+    "toLocaleString",
+    "toString",
+    "valueOf",
+];
+
+pub(super) fn mistakes(
+    program: &Program<'_>,
+    text: &str,
+    start: usize,
+    surroundings: &Surroundings,
+) -> Vec<Mistake> {
+    let names = Names::of(program);
+    // A script with a variable of its own called `tools` means that one; the wrapper's parameter is declared too.
+    let own_tools = text.matches("tools").count() > 1 && declares_tools(program);
+    let mut visitor = Visitor {
+        start,
+        surroundings,
+        names,
+        knows_tools: !own_tools,
+        held: BTreeMap::new(),
+        guarded: 0,
+        mistakes: Vec::new(),
+    };
+    visitor.held = Held::of(program, surroundings);
+    visitor.visit_program(program);
+    visitor.mistakes
+}
+
+/// Whether the script itself declares the name, besides the wrapper's parameter.
+fn declares_tools(program: &Program<'_>) -> bool {
+    #[derive(Default)]
+    struct Count(usize);
+    impl<'a> VisitJs<'a> for Count {
+        fn visit_binding_identifier(&mut self, identifier: &oxc_ast::ast::BindingIdentifier<'a>) {
+            self.0 += usize::from(identifier.name == TOOLS);
+        }
+    }
+    let mut count = Count::default();
+    count.visit_program(program);
+    count.0 > 1
+}
+
+/// What a constant holds.
+#[derive(Debug, Clone, PartialEq)]
+enum Holding {
+    /// The result of this tool.
+    Result(String, ResultShape),
+    /// A promise of this tool's result, since nobody awaited it.
+    Promise(String),
+}
+
+/// Finds out what constants hold; a name that is declared twice holds nothing that is known.
+struct Held<'s> {
+    surroundings: &'s Surroundings,
+    by_name: BTreeMap<String, Option<Holding>>,
+    is_constant: bool,
+}
+
+impl<'s> Held<'s> {
+    fn of(program: &Program<'_>, surroundings: &'s Surroundings) -> BTreeMap<String, Holding> {
+        let mut held = Held {
+            surroundings,
+            by_name: BTreeMap::new(),
+            is_constant: false,
+        };
+        held.visit_program(program);
+        held.by_name
+            .into_iter()
+            .filter_map(|(name, holding)| Some((name, holding?)))
+            .collect()
+    }
+}
+
+impl<'a> VisitJs<'a> for Held<'_> {
+    fn visit_variable_declaration(&mut self, declaration: &VariableDeclaration<'a>) {
+        let outer = self.is_constant;
+        self.is_constant = declaration.kind == VariableDeclarationKind::Const;
+        walk_js::walk_variable_declaration(self, declaration);
+        self.is_constant = outer;
+    }
+
+    fn visit_variable_declarator(&mut self, declarator: &VariableDeclarator<'a>) {
+        let holding = match (&declarator.id, &declarator.init) {
+            (BindingPattern::BindingIdentifier(_), Some(init)) if self.is_constant => {
+                holding_of(init, self.surroundings)
+            }
+            _ => None,
+        };
+        if let (BindingPattern::BindingIdentifier(identifier), Some(holding)) =
+            (&declarator.id, holding)
+        {
+            let name = identifier.name.as_str().to_owned();
+            let known = self.by_name.contains_key(&name);
+            self.by_name.insert(name, (!known).then_some(holding));
+            if let Some(init) = &declarator.init {
+                self.visit_expression(init);
+            }
+            return;
+        }
+        walk_js::walk_variable_declarator(self, declarator);
+    }
+
+    fn visit_binding_identifier(&mut self, identifier: &oxc_ast::ast::BindingIdentifier<'a>) {
+        self.by_name
+            .insert(identifier.name.as_str().to_owned(), None);
+    }
+}
+
+/// What an expression gives, as far as its text tells.
+fn holding_of(expression: &Expression<'_>, surroundings: &Surroundings) -> Option<Holding> {
+    match expression.without_parentheses() {
+        Expression::AwaitExpression(awaited) => {
+            match holding_of(&awaited.argument, surroundings)? {
+                Holding::Promise(name) => {
+                    let shape = surroundings.tools.get(&name)?.result.clone();
+                    Some(Holding::Result(name, shape))
+                }
+                held @ Holding::Result(..) => Some(held),
+            }
+        }
+        Expression::CallExpression(call) => match call.callee.without_parentheses() {
+            Expression::StaticMemberExpression(member)
+                if is_tools(&member.object) && !member.optional =>
+            {
+                let name = member.property.name.as_str();
+                surroundings
+                    .tools
+                    .contains_key(name)
+                    .then(|| Holding::Promise(name.to_owned()))
+            }
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn is_tools(expression: &Expression<'_>) -> bool {
+    matches!(expression.without_parentheses(), Expression::Identifier(identifier) if identifier.name == TOOLS)
+}
+
+struct Visitor<'s> {
+    start: usize,
+    surroundings: &'s Surroundings,
+    names: Names,
+    knows_tools: bool,
+    held: BTreeMap<String, Holding>,
+    /// How many `try` blocks and optional accesses stand around.
+    guarded: usize,
+    mistakes: Vec<Mistake>,
+}
+
+impl Visitor<'_> {
+    fn add(&mut self, span: Span, name: &'static str, message: String) {
+        if self.guarded == 0
+            && let Some(offset) = (span.start as usize).checked_sub(self.start)
+        {
+            self.mistakes.push(Mistake {
+                offset,
+                name,
+                message,
+            });
+        }
+    }
+
+    /// What an expression holds: a call of a tool, an awaited one, or a constant that holds either.
+    fn holding(&self, expression: &Expression<'_>) -> Option<Holding> {
+        if !self.knows_tools {
+            return None;
+        }
+        match expression.without_parentheses() {
+            Expression::Identifier(identifier) => self.held.get(identifier.name.as_str()).cloned(),
+            Expression::AwaitExpression(awaited) => match self.holding(&awaited.argument)? {
+                Holding::Promise(name) => {
+                    let shape = self.surroundings.tools.get(&name)?.result.clone();
+                    Some(Holding::Result(name, shape))
+                }
+                held @ Holding::Result(..) => Some(held),
+            },
+            other => holding_of(other, self.surroundings),
+        }
+    }
+
+    fn check_member(&mut self, object: &Expression<'_>, member: &str, span: Span) {
+        match self.holding(object) {
+            Some(Holding::Promise(tool)) if !OF_PROMISES.contains(&member) => {
+                self.add(
+                    span,
+                    "TypeError",
+                    format!("tools.{tool}(...) gives a promise, which has no member {member}: await it first, as in (await tools.{tool}(...)).{member}"),
+                );
+            }
+            Some(Holding::Result(tool, shape)) => {
+                if let Some(message) = shape.complaint(&tool, member) {
+                    self.add(span, "TypeError", message);
+                }
+            }
+            Some(Holding::Promise(_)) | None => {}
+        }
+    }
+
+    fn check_tool(&mut self, name: &str, span: Span) {
+        let is_known = self.surroundings.tools.contains_key(name)
+            || OF_OBJECTS.contains(&name)
+            || self
+                .surroundings
+                .missing_prefixes
+                .iter()
+                .any(|prefix| name.starts_with(prefix.as_str()));
+        if self.knows_tools && !is_known {
+            let listed = &self.surroundings.listed;
+            let meant = pirn_tool::closest(name, listed.iter().map(String::as_str));
+            let hint = match (meant, listed.len()) {
+                (Some(close), _) => format!("Did you mean tools.{close}?"),
+                (None, 0) => "There are no tools.".to_owned(),
+                (None, 1..=TOOLS_LISTED_MAX) => {
+                    let tools: Vec<String> =
+                        listed.iter().map(|tool| format!("tools.{tool}")).collect();
+                    format!("Available: {}.", tools.join(", "))
+                }
+                (None, _) => "ALL_TOOLS lists the tools, searchTools(query) finds them.".to_owned(),
+            };
+            self.add(
+                span,
+                "TypeError",
+                format!("tools.{name} does not exist. {hint}"),
+            );
+        }
+    }
+
+    fn check_iterated(&mut self, expression: &Expression<'_>) {
+        if let Some(Holding::Promise(tool)) = self.holding(expression) {
+            self.add(
+                expression.span(),
+                "TypeError",
+                format!("tools.{tool}(...) gives a promise, which cannot be gone over: write await tools.{tool}(...)"),
+            );
+        }
+    }
+}
+
+impl<'a> VisitJs<'a> for Visitor<'_> {
+    fn visit_try_statement(&mut self, statement: &TryStatement<'a>) {
+        // What fails in here is caught, or the script means to clean up first.
+        self.guarded += 1;
+        self.visit_block_statement(&statement.block);
+        self.guarded -= 1;
+        if let Some(handler) = &statement.handler {
+            self.visit_catch_clause(handler);
+        }
+        if let Some(finalizer) = &statement.finalizer {
+            self.visit_block_statement(finalizer);
+        }
+    }
+
+    fn visit_unary_expression(&mut self, unary: &UnaryExpression<'a>) {
+        // `typeof` asks whether there is such a name.
+        if unary.operator == UnaryOperator::Typeof {
+            self.guarded += 1;
+            walk_js::walk_unary_expression(self, unary);
+            self.guarded -= 1;
+        } else {
+            walk_js::walk_unary_expression(self, unary);
+        }
+    }
+
+    fn visit_identifier_reference(&mut self, identifier: &IdentifierReference<'a>) {
+        let name = identifier.name.as_str();
+        if self.names.is_unknown(name, &self.surroundings.globals) {
+            self.add(identifier.span, "ReferenceError", absent_message(name));
+        }
+    }
+
+    fn visit_static_member_expression(&mut self, member: &StaticMemberExpression<'a>) {
+        let name = member.property.name.as_str();
+        if is_tools(&member.object) {
+            if !member.optional {
+                self.check_tool(name, member.property.span);
+            }
+            return;
+        }
+        self.check_member(&member.object, name, member.property.span);
+        // What a call rejects with is expected there.
+        let handles = usize::from(matches!(name, "catch" | "then"));
+        self.guarded += handles;
+        walk_js::walk_static_member_expression(self, member);
+        self.guarded -= handles;
+    }
+
+    fn visit_computed_member_expression(&mut self, member: &ComputedMemberExpression<'a>) {
+        if is_tools(&member.object)
+            && let Some(name) = member.static_property_name()
+        {
+            self.check_tool(name.as_str(), member.expression.span());
+            return;
+        }
+        walk_js::walk_computed_member_expression(self, member);
+    }
+
+    fn visit_variable_declarator(&mut self, declarator: &VariableDeclarator<'a>) {
+        if let (BindingPattern::ObjectPattern(pattern), Some(init)) =
+            (&declarator.id, &declarator.init)
+        {
+            for property in &pattern.properties {
+                let has_default = matches!(property.value, BindingPattern::AssignmentPattern(_));
+                let name = property.key.static_name();
+                if let (false, Some(name)) = (has_default, name) {
+                    if is_tools(init) {
+                        self.check_tool(&name, property.key.span());
+                    } else {
+                        self.check_member(init, &name, property.key.span());
+                    }
+                }
+            }
+        }
+        walk_js::walk_variable_declarator(self, declarator);
+    }
+
+    fn visit_call_expression(&mut self, call: &CallExpression<'a>) {
+        if self.knows_tools
+            && let Expression::StaticMemberExpression(member) = call.callee.without_parentheses()
+            && is_tools(&member.object)
+            && let Some(tool) = self.surroundings.tools.get(member.property.name.as_str())
+            && let Some(check) = &tool.arguments
+            && let Some(argument) = call
+                .arguments
+                .first()
+                .and_then(|argument| argument.as_expression())
+            && let Some(value) = value_of(argument)
+            && let Some(complaint) = check(&value)
+        {
+            self.add(argument.span(), "Error", complaint);
+        }
+        let settles = matches!(call.callee.without_parentheses(), Expression::StaticMemberExpression(member) if member.property.name == "allSettled");
+        self.guarded += usize::from(settles);
+        walk_js::walk_call_expression(self, call);
+        self.guarded -= usize::from(settles);
+    }
+
+    fn visit_for_of_statement(&mut self, statement: &ForOfStatement<'a>) {
+        self.check_iterated(&statement.right);
+        walk_js::walk_for_of_statement(self, statement);
+    }
+
+    fn visit_spread_element(&mut self, spread: &SpreadElement<'a>) {
+        self.check_iterated(&spread.argument);
+        walk_js::walk_spread_element(self, spread);
+    }
+}
