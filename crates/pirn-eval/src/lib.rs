@@ -126,6 +126,6 @@ pub use request::{
 pub use script::{ScriptEngineSource, own_script_engine};
 pub use state::{FileStateStore, MemoryStateStore, StateStore};
 pub use tool::{
-    ADMITTED_DEFAULT, EVAL_TOOL_NAME, EvalArguments, EvalRunner, EvalTool, StateBefore,
-    TIMEOUT_DEFAULT, confinement_effects, confinement_sentence, eval_tool,
+    ADMITTED_DEFAULT, EVAL_TOOL_NAME, EvalArguments, EvalRunner, EvalTool, Interpreters,
+    StateBefore, TIMEOUT_DEFAULT, confinement_effects, confinement_sentence, eval_tool,
 };

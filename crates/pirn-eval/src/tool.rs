@@ -7,6 +7,7 @@ mod description;
 mod names;
 mod progress_reporter;
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -66,6 +67,25 @@ impl EvalRunner for Kernel {
     }
 }
 
+/// The interpreters that run programs, where they are known: files, without links to follow on the way to a question.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Interpreters {
+    /// The program that runs Python.
+    pub python: Option<PathBuf>,
+    /// Runs JavaScript; without one, Pirn's own engine does.
+    pub node: Option<PathBuf>,
+}
+
+impl Interpreters {
+    /// The one for a language.
+    pub fn of(&self, language: Language) -> Option<&Path> {
+        match language {
+            Language::Python => self.python.as_deref(),
+            Language::JavaScript => self.node.as_deref(),
+        }
+    }
+}
+
 /// What the `eval` tool is made of. Cheap to clone; clones share everything.
 #[derive(Clone)]
 pub struct EvalTool {
@@ -81,6 +101,8 @@ pub struct EvalTool {
     pub adapters: Vec<Tool>,
     /// What confines programs, for descriptions and questions. `None`: nothing does.
     pub confinement: Option<SandboxReport>,
+    /// What runs programs, for questions.
+    pub interpreters: Interpreters,
     /// The longest time that a call can ask for; never more than 120 seconds.
     pub timeout_max: Duration,
     /// Bytes of text of a result; kept between 256 and 262,144.
@@ -108,6 +130,7 @@ impl EvalTool {
             admitted: ADMITTED_DEFAULT,
             adapters: Vec::new(),
             confinement: None,
+            interpreters: Interpreters::default(),
             timeout_max: TIMEOUT_MAX,
             output_bytes_max: OUTPUT_BYTES_DEFAULT,
         }
@@ -127,7 +150,7 @@ impl EvalTool {
         )
     }
 
-    /// Runs one program on behalf of the call that `context` belongs to. Its calls take the road of all calls through `pipeline`,
+    /// Runs one program on behalf of the call that `context` belongs to. Its calls pass the same checks as all calls, through `pipeline`,
     /// as calls made inside that one. `updates` hears of what happens; it is never waited for.
     pub async fn evaluate(
         &self,
@@ -205,11 +228,22 @@ impl EvalTool {
             .min(TIMEOUT_MAX)
     }
 
+    /// What holds a program and what runs it, in sentences for people.
+    fn setting(&self, language: Language) -> String {
+        let confinement = confinement_sentence(self.confinement.as_ref());
+        match self.interpreters.of(language) {
+            Some(interpreter) => {
+                format!("{confinement} It is run by {}.", interpreter.display())
+            }
+            None => confinement,
+        }
+    }
+
     fn question(&self, language: Language, code: &str, catalog: &Catalog) -> ProgramQuestion {
         let effects = confinement_effects(self.confinement.as_ref())
             | Effects::ORCHESTRATION
             | catalog.effects();
-        let confinement = confinement_sentence(self.confinement.as_ref());
+        let confinement = self.setting(language);
         ProgramQuestion::new(language, code, effects, confinement, catalog.names())
     }
 
@@ -251,7 +285,7 @@ impl ToolHandler for EvalTool {
             "tools that do no more than {}",
             catalog::effect_names(self.admitted)
         );
-        let confinement = confinement_sentence(self.confinement.as_ref());
+        let confinement = self.setting(language);
         let code = without_fence(&code).unwrap_or(code);
         let question =
             ProgramQuestion::new(language, &code, self.effects(), confinement, vec![callable]);

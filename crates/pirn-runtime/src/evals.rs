@@ -5,19 +5,32 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use pirn_eval::{
-    AdapterOptions, BrokerProgram, EvalArguments, EvalReport, EvalTool, Gates, Kernel,
-    KernelOptions, MemoryStateStore, PythonEngine, StateStore, Updates, eval_adapters,
+    AdapterOptions, BrokerProgram, EvalArguments, EvalFailureKind, EvalReport, EvalTool, Gates,
+    Interpreters, Kernel, KernelOptions, Language, MemoryStateStore, PythonEngine, StateStore,
+    Updates, eval_adapters,
 };
 use pirn_sandbox::Profile;
-use pirn_settings::{EvalEngine, HostEnv, SandboxSettings, Settings};
+use pirn_settings::{EvalEngine, HostEnv, PROJECT_PYTHONS, SandboxSettings, Settings};
 use pirn_tool::{CallContext, Effects, Pipeline};
 
 use crate::confinement::{Confinement, command_environment, policy_spec};
 use crate::engine::EngineSource;
 use crate::error::Error;
 
-/// The project's own Python, where it has one.
-const PROJECT_PYTHONS: [&str; 2] = [".venv/bin/python", "venv/bin/python"];
+/// What runs Python where nothing else is set.
+const PYTHON: &str = "python3";
+/// What runs JavaScript where nothing else is set.
+const NODE: &str = "node";
+
+/// Whether the project's own interpreter counts.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum ProjectInterpreter {
+    /// The project is trusted.
+    Used,
+    /// It is not.
+    #[default]
+    Ignored,
+}
 
 /// What a runtime needs to run programs with the user's interpreters.
 #[derive(Clone)]
@@ -26,6 +39,8 @@ pub struct EvalOptions {
     pub broker: BrokerProgram,
     /// Where the state between programs is kept.
     pub state: Arc<dyn StateStore>,
+    /// Whether a virtual environment of the project counts.
+    pub project_interpreter: ProjectInterpreter,
 }
 
 impl EvalOptions {
@@ -34,6 +49,7 @@ impl EvalOptions {
         Self {
             broker,
             state: Arc::new(MemoryStateStore::new()),
+            project_interpreter: ProjectInterpreter::default(),
         }
     }
 }
@@ -86,6 +102,9 @@ pub fn eval_sandbox(settings: &Settings) -> SandboxSettings {
 pub(crate) struct Evals {
     kernel: Kernel,
     confinement: Arc<Confinement>,
+    interpreters: Interpreters,
+    /// Folders in which commands write.
+    writable: Vec<PathBuf>,
     folder: PathBuf,
     /// The variables of processes that programs start.
     environment: Vec<(OsString, OsString)>,
@@ -108,11 +127,21 @@ impl Evals {
             options.state,
         );
         kernel.environment = command_environment(&settings.sandbox, env);
+        let project_python = match options.project_interpreter {
+            ProjectInterpreter::Used => project_python(folder),
+            ProjectInterpreter::Ignored => None,
+        };
         kernel.python = match &eval.python {
             Some(python) => Some(program(python, env)),
-            None => project_python(folder),
+            None => project_python,
         };
         kernel.node = eval.node.as_deref().map(|node| program(node, env));
+        let interpreters = Interpreters {
+            python: found(kernel.python.as_deref().unwrap_or(Path::new(PYTHON)), env),
+            node: found(kernel.node.as_deref().unwrap_or(Path::new(NODE)), env),
+        };
+        let mut writable = vec![folder.to_owned(), env.temp_dir.clone()];
+        writable.extend(settings.sandbox.write_roots.iter().cloned());
         kernel.python_engine = match eval.engine {
             EvalEngine::Fresh => PythonEngine::Fresh,
             EvalEngine::Persistent => PythonEngine::Persistent,
@@ -122,6 +151,8 @@ impl Evals {
         Ok(Self {
             kernel: Kernel::new(kernel),
             confinement,
+            interpreters,
+            writable,
             folder: folder.to_owned(),
             environment: command_environment(&settings.sandbox, env),
         })
@@ -145,6 +176,10 @@ impl Evals {
             gates,
             updates,
         } = run;
+        let language = arguments.language;
+        if let Some(problem) = self.unsafe_interpreter(language) {
+            return EvalReport::refused(language, EvalFailureKind::Spawn, problem);
+        }
         let sandbox = self.confinement.sandbox();
         let tool = EvalTool {
             admitted,
@@ -153,10 +188,30 @@ impl Evals {
                 environment: self.environment.clone(),
                 sandbox: sandbox.cloned(),
             }),
+            interpreters: self.interpreters.clone(),
             confinement: sandbox.and_then(|sandbox| sandbox.report().ok().cloned()),
             ..EvalTool::new(Arc::new(self.kernel.clone()), gates)
         };
         tool.evaluate(pipeline, context, arguments, updates).await
+    }
+
+    /// Why the interpreter of a language may not run: commands can put another program in its place.
+    fn unsafe_interpreter(&self, language: Language) -> Option<String> {
+        let interpreter = self.interpreters.of(language)?;
+        // What would be run, wherever links lead.
+        let real = interpreter.canonicalize().ok()?;
+        let folder = self.writable.iter().find(|folder| {
+            let folder = folder
+                .canonicalize()
+                .unwrap_or_else(|_| PathBuf::clone(folder));
+            real.starts_with(folder)
+        })?;
+        Some(format!(
+            "the interpreter {} is in {}, where commands can change it, so nothing was run; the settings eval.python and \
+             eval.node name others",
+            real.display(),
+            folder.display()
+        ))
     }
 
     /// Ends what runs, and the broker.
@@ -171,6 +226,21 @@ fn program(named: &str, env: &HostEnv) -> PathBuf {
         (Some(rest), Some(home)) => home.join(rest),
         _ => PathBuf::from(named),
     }
+}
+
+/// The file that a program's name leads to: itself, or the first of that name on the `PATH`.
+fn found(program: &Path, env: &HostEnv) -> Option<PathBuf> {
+    if program.components().count() > 1 {
+        return program.is_file().then(|| program.to_owned());
+    }
+    let path = env
+        .environment
+        .iter()
+        .rev()
+        .find(|(name, _)| name == "PATH");
+    std::env::split_paths(&path?.1)
+        .map(|folder| folder.join(program))
+        .find(|candidate| candidate.is_file())
 }
 
 /// The Python of the project's virtual environment.

@@ -42,7 +42,7 @@ pub use client::{Client, ClientOptions};
 pub use confinement::{Confinement, Preparation, policy_spec};
 pub use effect_policy::{EffectPolicy, Otherwise, effect_names};
 pub use error::{Error, ErrorKind};
-pub use evals::{EvalOptions, EvalRun, eval_sandbox};
+pub use evals::{EvalOptions, EvalRun, ProjectInterpreter, eval_sandbox};
 pub use grants::FileGrants;
 pub use pirn_settings::HostEnv;
 pub use runtime::Runtime;

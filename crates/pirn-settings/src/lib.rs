@@ -44,8 +44,9 @@ pub use host_env::HostEnv;
 pub use settings::{Loaded, Problem, Severity, add_to_list, project_file, user_file};
 pub use source::{Layer, Source, Sources};
 pub use trust::{
-    Decision, DefaultTrust, HookAnswer, ProjectFile, ProjectFileKind, ProjectTrust, Reason,
-    StoreError, Trust, TrustAnswer, TrustHook, TrustStore, UserFolders, Verdict, project_folder,
+    Decision, DefaultTrust, HookAnswer, PROJECT_PYTHONS, ProjectFile, ProjectFileKind,
+    ProjectTrust, Reason, StoreError, Trust, TrustAnswer, TrustHook, TrustStore, UserFolders,
+    Verdict, project_folder,
 };
 pub use values::{
     BashSettings, CodemodeSettings, EvalEngine, EvalSettings, ReadableMode, SandboxSettings,

@@ -6,7 +6,7 @@ mod store;
 
 use std::path::{Path, PathBuf};
 
-pub use files::{ProjectFile, ProjectFileKind, UserFolders, project_folder};
+pub use files::{PROJECT_PYTHONS, ProjectFile, ProjectFileKind, UserFolders, project_folder};
 pub use store::{StoreError, TrustStore};
 
 use crate::host_env::HostEnv;
@@ -15,7 +15,7 @@ use crate::values::Settings;
 /// Whether a project's files count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trust {
-    /// They do.
+    /// The project's files count.
     Trusted,
     /// They are left alone.
     Untrusted,
@@ -24,7 +24,7 @@ pub enum Trust {
 /// What was decided, and by what.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verdict {
-    /// The decision.
+    /// Whether the project's files count.
     pub trust: Trust,
     /// What it rests on.
     pub reason: Reason,
@@ -39,9 +39,9 @@ pub enum Reason {
     NothingGated,
     /// What was decided for this folder, or for one above it.
     Saved(PathBuf),
-    /// A hook.
+    /// A hook of the embedding program decided.
     Hook,
-    /// The setting.
+    /// The setting `defaultProjectTrust` decided.
     Setting,
     /// An answer of the user.
     Answer,
@@ -67,7 +67,7 @@ impl Reason {
 /// What happens to a project that nobody decided about.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum DefaultTrust {
-    /// It is trusted.
+    /// Every project is trusted without a question.
     Always,
     /// It is not trusted.
     Never,
@@ -100,7 +100,7 @@ impl DefaultTrust {
 /// What the user answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TrustAnswer {
-    /// Trust the folder.
+    /// The folder and all that is in it are trusted from now on.
     Trust,
     /// Trust the folder above, and with it all that is in it.
     TrustParent,
@@ -144,7 +144,7 @@ impl TrustAnswer {
 pub enum HookAnswer {
     /// The project is trusted in this run.
     Trusted,
-    /// It is not.
+    /// The project is not trusted in this run.
     Untrusted,
     /// The hook says nothing; others decide.
     Undecided,
@@ -158,7 +158,7 @@ pub type TrustHook = Box<dyn Fn(&Path, &[ProjectFile]) -> HookAnswer + Send + Sy
 pub struct ProjectTrust {
     /// The project's folder, without links in its path.
     pub folder: PathBuf,
-    /// What needs trust.
+    /// The files of the project that need trust, as far as they are there.
     pub files: Vec<ProjectFile>,
     /// What a flag says.
     pub flag: Option<Trust>,
@@ -183,7 +183,7 @@ impl std::fmt::Debug for ProjectTrust {
 /// What is known about a project before its user is asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Decision {
-    /// It is decided.
+    /// Nobody has to be asked.
     Made(Verdict),
     /// Only the user can say. A front end puts the question and gives the answer to [`ProjectTrust::answered`]; where nobody can
     /// be asked, [`Verdict::UNDECIDED`] counts.

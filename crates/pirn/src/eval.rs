@@ -18,7 +18,8 @@ use pirn_eval::{
     NonInteractive, ProgramQuestions, StateBefore, StateStore,
 };
 use pirn_runtime::{
-    Client, ClientOptions, EvalOptions, EvalRun, Preparation, Runtime, engine_options, eval_sandbox,
+    Client, ClientOptions, EvalOptions, EvalRun, Preparation, ProjectInterpreter, Runtime,
+    engine_options, eval_sandbox,
 };
 use pirn_tool::ApprovalQueue;
 use tokio_util::sync::CancellationToken;
@@ -35,8 +36,7 @@ use crate::project::Project;
 use crate::questions::{self, Asker, TerminalQuestions};
 use crate::standard;
 use answer::Answering;
-use pirn_settings::ProjectFileKind;
-use pirn_settings::{EvalEngine, Settings};
+use pirn_settings::{EvalEngine, ProjectFileKind, Settings, Trust};
 use source::Program;
 
 pub(crate) use arguments::EvalArguments;
@@ -47,17 +47,24 @@ const CALL_ID: &str = "eval";
 /// Where there is no node one program runs in an engine of Pirn's; one that was dropped may still be ending.
 const LIVE_VMS_MAX: u32 = 2;
 
-/// Runs the command.
 pub(crate) fn run(arguments: &EvalArguments, invocation: &Invocation) -> Result<Exit, Failure> {
     let program = Program::load(arguments, invocation)?;
     let cwd = working_folder(arguments.cwd.as_ref(), invocation)?;
     let answering = Answering::new(arguments, invocation)?;
     let project = Project::open(
         &cwd,
-        &[ProjectFileKind::Settings],
+        &[
+            ProjectFileKind::Settings,
+            ProjectFileKind::Python,
+            ProjectFileKind::OtherPython,
+        ],
         &arguments.approval,
         invocation,
     )?;
+    let project_interpreter = match project.trust {
+        Trust::Trusted => ProjectInterpreter::Used,
+        Trust::Untrusted => ProjectInterpreter::Ignored,
+    };
     let settings = with_flags(project.settings, arguments)?;
     let store = state_store(arguments)?;
     let event_loop = event_loop::on_main_thread()?;
@@ -66,6 +73,7 @@ pub(crate) fn run(arguments: &EvalArguments, invocation: &Invocation) -> Result<
         arguments,
         answering: &answering,
         settings: &settings,
+        project_interpreter,
         screen: &screen,
         invocation,
     };
@@ -131,6 +139,7 @@ struct Work<'a> {
     arguments: &'a EvalArguments,
     answering: &'a Answering,
     settings: &'a Settings,
+    project_interpreter: ProjectInterpreter,
     screen: &'a Screen,
     invocation: &'a Invocation,
 }
@@ -151,6 +160,7 @@ impl Work<'_> {
             })
             .evals(EvalOptions {
                 state: store,
+                project_interpreter: self.project_interpreter,
                 ..EvalOptions::new(kernel::broker_program()?)
             });
         if let Some(approvals) = approvals {

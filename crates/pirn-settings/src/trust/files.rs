@@ -5,28 +5,38 @@ use std::path::{Path, PathBuf};
 /// The folder of a project's files for Pirn.
 pub(super) const PROJECT_FOLDER: &str = ".pirn";
 
+/// Where a project's own Python is, below its folder.
+pub const PROJECT_PYTHONS: [&str; 2] = [".venv/bin/python", "venv/bin/python"];
+
 /// One kind of file that needs trust.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProjectFileKind {
-    /// Settings.
+    /// The project's settings, `settings.json`.
     Settings,
     /// MCP servers: programs that are started and hosts that are asked.
     McpServers,
-    /// Extensions.
+    /// Extensions: code that runs inside Pirn.
     Extensions,
-    /// Skills.
+    /// Skills of the project, for Pirn alone.
     Skills,
-    /// Prompt templates.
+    /// Templates of prompts, `prompts`.
     Prompts,
-    /// Themes.
+    /// Themes of the terminal interface.
     Themes,
-    /// The system prompt.
+    /// A system prompt in place of Pirn's own.
     SystemPrompt,
     /// An addition to the system prompt.
     SystemPromptAddition,
     /// Skills for every agent; also in the folders above.
     SharedSkills,
+    /// The interpreter of a virtual environment.
+    Python,
+    /// The same, under its other usual name.
+    OtherPython,
 }
+
+/// What a project's Python is, for people.
+const PYTHON_IS: &str = "the interpreter that runs Python programs";
 
 /// Where a kind of file is looked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,11 +45,13 @@ enum Place {
     Project,
     /// In the project's folder and every folder above.
     Above,
+    /// In the project's folder.
+    Folder,
 }
 
 impl ProjectFileKind {
     /// Every kind, in the order in which they are shown.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 11] = [
         Self::Settings,
         Self::McpServers,
         Self::Extensions,
@@ -49,6 +61,8 @@ impl ProjectFileKind {
         Self::SystemPrompt,
         Self::SystemPromptAddition,
         Self::SharedSkills,
+        Self::Python,
+        Self::OtherPython,
     ];
 
     /// Where it lies, its name there, and what it does, for people.
@@ -71,6 +85,8 @@ impl ProjectFileKind {
                 "an addition to the system prompt",
             ),
             Self::SharedSkills => (Place::Above, ".agents/skills", "skills"),
+            Self::Python => (Place::Folder, PROJECT_PYTHONS[0], PYTHON_IS),
+            Self::OtherPython => (Place::Folder, PROJECT_PYTHONS[1], PYTHON_IS),
         }
     }
 
@@ -86,6 +102,9 @@ impl ProjectFileKind {
                 .and_then(|project| found(&project))
                 .into_iter()
                 .collect(),
+            // In the user's home it is the user's own.
+            Place::Folder if owner.home == Some(folder) => Vec::new(),
+            Place::Folder => found(folder).into_iter().collect(),
             Place::Above => folder
                 .ancestors()
                 .filter(|above| owner.home != Some(above))
@@ -98,16 +117,16 @@ impl ProjectFileKind {
 /// The folders that are the user's own and need no trust, without links in their paths.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct UserFolders<'a> {
-    /// The user's home.
+    /// The user's home folder, where there is one.
     pub home: Option<&'a Path>,
-    /// Pirn's own files.
+    /// The folder of Pirn's own files.
     pub pirn_home: Option<&'a Path>,
 }
 
 /// A file or folder that needs trust.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProjectFile {
-    /// Where it is.
+    /// The absolute path of the file or folder.
     pub path: PathBuf,
     /// What it does, for people.
     pub what: &'static str,

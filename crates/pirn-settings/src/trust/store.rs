@@ -27,7 +27,6 @@ const FILE_BYTES_MAX: u64 = 1 << 20;
 /// Whether the system takes `A` and `a` in a path for the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PathCase {
-    /// They differ.
     Matters,
     /// They are the same.
     Ignored,
@@ -75,7 +74,7 @@ impl TrustStore {
         Self { path_case, ..self }
     }
 
-    /// The file.
+    /// The path of the file that decisions are kept in.
     pub fn path(&self) -> Option<PathBuf> {
         self.folder.as_ref().map(|folder| folder.join(FILE_NAME))
     }

@@ -19,7 +19,6 @@ use crate::standard;
 pub(super) struct Answering {
     form: Form,
     is_quiet: bool,
-    /// Where pictures go.
     folder: PathBuf,
     /// Whether the folder was named.
     has_folder: bool,
@@ -154,7 +153,7 @@ impl Answering {
     fn failed(&self, outcome: &EvalOutcome, failure: &EvalFailure) -> Failure {
         let mut told = Failure::new(exit(failure.kind), failure.message.clone());
         if let Some(trace) = &failure.trace {
-            told = told.detail(trace.trim_end());
+            told = told.detail(without_message(trace.trim_end(), &failure.message));
         }
         match outcome.calls.len() {
             0 => {}
@@ -197,6 +196,14 @@ fn notes(report: &EvalReport) -> Vec<String> {
             .map(|place| format!("the value was converted: {place}")),
     );
     notes
+}
+
+/// A trace without the line that says what was said already: the last of Python, the first of JavaScript.
+fn without_message<'t>(trace: &'t str, message: &str) -> &'t str {
+    let rest = trace
+        .strip_suffix(message)
+        .or_else(|| trace.strip_prefix(message));
+    rest.map_or(trace, |rest| rest.trim_matches('\n'))
 }
 
 /// A program that was not run.

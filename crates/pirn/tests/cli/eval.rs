@@ -321,3 +321,38 @@ fn programs_of_the_documentation() {
     }
     assert!(count > 8, "{count}");
 }
+
+#[test]
+fn a_projects_interpreter_needs_trust_and_a_place_that_commands_cannot_write() {
+    let place = Place::new();
+    let python = place.path().join(".venv/bin/python");
+    std::fs::create_dir_all(python.parent().unwrap()).unwrap();
+    std::os::unix::fs::symlink("/usr/bin/python3", &python).unwrap();
+    let code = "import sys; sys.executable";
+    let eval = |flags: &[&str]| {
+        place.run(&[&["eval", "--yes", "--python"], flags, &["-e", code]].concat())
+    };
+    let distrusted = eval(&[]);
+    assert_eq!(distrusted.code, Some(0), "{distrusted:#?}");
+    assert!(!distrusted.stdout.contains(".venv"), "{distrusted:#?}");
+    assert!(
+        distrusted.stderr.contains(".venv/bin/python in ")
+            && distrusted.stderr.contains("was not loaded"),
+        "{distrusted:#?}"
+    );
+    let trusted = eval(&["--approve"]);
+    assert!(trusted.stdout.contains("/.venv/bin/python"), "{trusted:#?}");
+    // A program in its place could have been put there by a command.
+    std::fs::remove_file(&python).unwrap();
+    place.write(".venv/bin/python", "#!/bin/sh\ntouch ran\n");
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(&python, mode).unwrap();
+    let refused = eval(&["--approve"]);
+    assert_eq!(refused.code, Some(1), "{refused:#?}");
+    assert!(
+        refused
+            .stderr
+            .contains("where commands can change it, so nothing was run"),
+        "{refused:#?}"
+    );
+}

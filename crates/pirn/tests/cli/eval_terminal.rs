@@ -23,6 +23,7 @@ fn a_program_is_shown_and_asked_about() {
             "{question}"
         );
         assert!(question.contains("It can call "), "{question}");
+        assert!(question.contains("It is run by /"), "{question}");
         assert!(!place.path().join("made").exists());
         session.answer(answer);
         let (code, _, seen) = session.end();
