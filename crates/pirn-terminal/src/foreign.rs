@@ -8,7 +8,7 @@ use std::fmt::{self, Write as _};
 pub struct Foreign<'a>(&'a str);
 
 impl<'a> Foreign<'a> {
-    /// Takes the text.
+    /// Marks a text as one of a stranger.
     pub fn new(text: &'a str) -> Self {
         Self(text)
     }

@@ -17,7 +17,7 @@ const CHOICES_MAX: usize = 200;
 /// Columns of a value as it would be typed.
 const VALUE_COLUMNS: usize = 300;
 
-/// A form.
+/// What a server wants to know, as fields to be filled in.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Form {
     /// Its fields, in the order of the schema.
@@ -340,9 +340,7 @@ impl Kind {
 
 /// The choices of a schema.
 enum Choices {
-    /// These.
     Some(Vec<Choice>),
-    /// It offers none.
     None,
     /// It offers some that cannot be shown.
     Unusable,

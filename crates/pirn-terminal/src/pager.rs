@@ -8,6 +8,8 @@ use crate::tty::{Key, Tty};
 
 /// Stands before every line of the source, so that none of them looks like ours.
 const MARGIN: &str = "  | ";
+/// Stands before a row that goes on with the line above, so that none looks like a line of its own. As wide as the other.
+const MARGIN_WITHIN_LINE: &str = "  : ";
 /// Rows that a page leaves free, so that who asks is still on the screen when the question is: the header, and below the page a
 /// remark, the question, and what is typed, which may need two rows each.
 const OTHER_ROWS: usize = 7;
@@ -19,9 +21,7 @@ const TAB_COLUMNS: usize = 8;
 /// How much of the source was on the screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Seen {
-    /// All of it.
     Everything,
-    /// So many lines.
     Part {
         /// Lines that were shown.
         lines: usize,
@@ -51,7 +51,11 @@ impl Page {
 
     fn of(&self, rows: &[Row]) -> Text {
         let rows = rows.iter().map(|row| {
-            let text = format!("{MARGIN}{}", row.text);
+            let margin = match row.place {
+                RowPlace::LineStart => MARGIN,
+                RowPlace::WithinLine => MARGIN_WITHIN_LINE,
+            };
+            let text = format!("{margin}{}", row.text);
             Text::line(text.trim_end())
         });
         let mut text = Text::line(&self.header);
@@ -90,6 +94,14 @@ struct Row {
     text: String,
     /// The line that it belongs to, from 1.
     line: usize,
+    place: RowPlace,
+}
+
+/// Where in its line a row begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum RowPlace {
+    LineStart,
+    WithinLine,
 }
 
 impl Pager<'_> {
@@ -179,6 +191,7 @@ fn rows_of(source: &str, columns: usize) -> Vec<Row> {
     for (index, line) in source.split('\n').enumerate() {
         let mut row = String::new();
         let mut used = 0;
+        let mut place = RowPlace::LineStart;
         for character in line.chars() {
             let width = match character {
                 '\t' => TAB_COLUMNS - used % TAB_COLUMNS,
@@ -189,7 +202,9 @@ fn rows_of(source: &str, columns: usize) -> Vec<Row> {
                 rows.push(Row {
                     text: std::mem::take(&mut row),
                     line: index + 1,
+                    place,
                 });
+                place = RowPlace::WithinLine;
                 used = 0;
             }
             match character {
@@ -201,6 +216,7 @@ fn rows_of(source: &str, columns: usize) -> Vec<Row> {
         rows.push(Row {
             text: row,
             line: index + 1,
+            place,
         });
     }
     // A line feed ends the last line and starts no new one.

@@ -25,9 +25,7 @@ pub struct Question {
 
 #[derive(Debug, Clone)]
 enum Part {
-    /// A line.
     Fact(String),
-    /// What comes below.
     Heading(String),
     /// Text of several lines.
     Code(String),
@@ -36,7 +34,7 @@ enum Part {
 /// An answer that was typed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Typed<T> {
-    /// An answer.
+    /// One of the answers that the question offers.
     Answer(T),
     /// The input ended, or nothing that was typed was an answer.
     Nothing,
@@ -68,7 +66,7 @@ impl Question {
         question
     }
 
-    /// Adds a line.
+    /// Adds one line of text behind the margin.
     #[must_use]
     pub fn fact(mut self, fact: &str) -> Self {
         self.parts.push(Part::Fact(fact.to_owned()));

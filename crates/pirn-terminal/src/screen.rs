@@ -19,9 +19,9 @@ pub type LateText = Box<dyn FnOnce() -> String + Send>;
 /// Which stream a text goes to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Target {
-    /// Standard output.
+    /// To standard output, where results go.
     Output,
-    /// Standard error.
+    /// To standard error, where everything else goes.
     Error,
 }
 
@@ -47,7 +47,7 @@ pub struct Screen {
 }
 
 impl Screen {
-    /// Starts the thread.
+    /// Starts the thread that paints from now on.
     pub fn start() -> io::Result<Self> {
         let (news, receiver) = mpsc::channel();
         let thread = std::thread::Builder::new()

@@ -9,7 +9,6 @@ use crate::text::{Emphasis, Style, Text};
 /// Bytes that are held while a question is open: more than scripts put out in the time of an answer. What comes beyond is counted.
 const HELD_BYTES_MAX: usize = 8 << 20;
 
-/// A standard stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum StandardStream {
     Output,

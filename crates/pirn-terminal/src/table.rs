@@ -46,7 +46,7 @@ impl Table {
         self
     }
 
-    /// Adds a row.
+    /// Adds a row of cells below the others.
     pub fn row<'a>(&mut self, cells: impl IntoIterator<Item = &'a str>) {
         let cells = cells.into_iter().map(on_one_line).collect();
         self.rows.push(Row::Cells(cells));
@@ -148,7 +148,13 @@ fn wrapped(line: &str, columns: usize) -> Vec<String> {
         } else if used > 0 {
             piece.push(' ');
         }
-        piece.push_str(word);
+        // A word that is longer than a line is broken where the line ends.
+        for character in word.chars() {
+            if columns > 0 && piece.chars().count() == columns {
+                pieces.push(std::mem::take(&mut piece));
+            }
+            piece.push(character);
+        }
     }
     pieces.push(piece);
     pieces

@@ -33,7 +33,7 @@ pub enum Emphasis {
 pub enum Style {
     /// Colours of the terminal's own palette.
     Coloured,
-    /// Text only.
+    /// No colours, only the text itself.
     Plain,
 }
 
@@ -86,7 +86,7 @@ impl Text {
         }
     }
 
-    /// Adds more.
+    /// Adds another text at the end.
     pub fn push(&mut self, more: &Self) {
         self.0.push_str(&more.0);
     }
@@ -98,7 +98,7 @@ impl Text {
         self
     }
 
-    /// The text.
+    /// The characters as the terminal gets them.
     pub fn as_str(&self) -> &str {
         &self.0
     }

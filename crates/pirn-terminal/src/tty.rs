@@ -15,7 +15,7 @@ const TRIES_MAX: usize = 3;
 #[cfg(unix)]
 const ANSWER_BYTES_MAX: usize = 4_096;
 
-/// The terminal.
+/// The terminal that the process belongs to, `/dev/tty`.
 #[cfg(unix)]
 #[derive(Debug)]
 pub struct Tty(std::fs::File);
@@ -55,7 +55,7 @@ impl Tty {
         Ok(None)
     }
 
-    /// Shows text.
+    /// Shows text at the place of the cursor.
     pub fn show(&mut self, text: &Text) -> io::Result<()> {
         use std::io::Write as _;
         self.0.write_all(text.as_str().as_bytes())
@@ -91,7 +91,7 @@ impl Tty {
     }
 }
 
-/// What was pressed.
+/// A key as the terminal reports it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Key {
     /// One byte of what the key sends.
@@ -118,7 +118,6 @@ impl Keys<'_> {
     /// Waits for the next key.
     pub fn read(&mut self) -> io::Result<Key> {
         use std::io::Read as _;
-        /// Ctrl-C and Ctrl-D.
         const INTERRUPT: u8 = 3;
         const END: u8 = 4;
         let mut byte = [0];
@@ -146,7 +145,6 @@ impl Keys<'_> {
 
 #[cfg(unix)]
 impl Tty {
-    /// Columns and rows.
     pub(crate) fn size_or_default(&self) -> (usize, usize) {
         self.size().unwrap_or((COLUMNS_DEFAULT, ROWS_DEFAULT))
     }
@@ -204,7 +202,7 @@ impl Tty {
         Err(io::Error::from(io::ErrorKind::Unsupported))
     }
 
-    /// Shows text.
+    /// Shows text at the place of the cursor.
     pub fn show(&mut self, _text: &Text) -> io::Result<()> {
         Err(io::Error::from(io::ErrorKind::Unsupported))
     }
@@ -214,7 +212,6 @@ impl Tty {
         Err(io::Error::from(io::ErrorKind::Unsupported))
     }
 
-    /// Columns and rows.
     pub(crate) fn size_or_default(&self) -> (usize, usize) {
         (COLUMNS_DEFAULT, ROWS_DEFAULT)
     }
@@ -235,7 +232,7 @@ pub struct Keys;
 
 #[cfg(not(unix))]
 impl Keys {
-    /// Shows text.
+    /// Shows text at the place of the cursor.
     pub fn show(&mut self, _text: &Text) -> io::Result<()> {
         Err(io::Error::from(io::ErrorKind::Unsupported))
     }

@@ -40,12 +40,10 @@ pub(crate) const EVERY_EFFECT: &str = "all";
     after_help = "Run `pirn COMMAND --help` for more about a command."
 )]
 pub(crate) struct CommandLine {
-    /// What to do.
     #[command(subcommand)]
     pub(crate) command: Command,
 }
 
-/// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Run a script with the built-in tools
@@ -133,7 +131,8 @@ pub(crate) struct ExecArguments {
 
     /// Allow tools with these effects without asking; alone, it allows all
     ///
-    /// `process` includes `write` and `network`, since a command can do both. Reading is always allowed. What is neither
+    /// `process` includes `write` and `network`, since a command can do both; it covers commands, not tools of MCP servers without
+    /// a sandbox. Reading is always allowed. What is neither
     /// allowed nor denied is asked on the terminal, and denied where there is none.
     #[arg(
         long,
@@ -161,11 +160,9 @@ pub(crate) struct ExecArguments {
     #[arg(long, conflicts_with = "yes", help_heading = "Permissions")]
     pub(crate) read_only: bool,
 
-    /// Confinement of commands.
     #[command(flatten)]
     pub(crate) confinement: ConfinementArguments,
 
-    /// Which MCP servers.
     #[command(flatten)]
     pub(crate) mcp: UsedServersArguments,
 
@@ -237,11 +234,10 @@ pub(crate) struct ToolsArguments {
     #[arg(long)]
     pub(crate) json: bool,
 
-    /// Print TypeScript declarations
+    /// Print the TypeScript declarations that a script sees
     #[arg(long, conflicts_with = "json")]
     pub(crate) declarations: bool,
 
-    /// Which MCP servers.
     #[command(flatten)]
     pub(crate) mcp: UsedServersArguments,
 
@@ -257,7 +253,6 @@ pub(crate) struct UsedServersArguments {
     #[arg(long, conflicts_with = "mcp_config", help_heading = "MCP servers")]
     pub(crate) no_mcp: bool,
 
-    /// Which files.
     #[command(flatten)]
     pub(crate) configuration: ConfigurationArguments,
 }
@@ -301,7 +296,6 @@ pub(crate) struct ApprovalArguments {
 }
 
 impl ApprovalArguments {
-    /// What they say.
     pub(crate) fn flag(&self) -> Option<Trust> {
         match (self.approve, self.no_approve) {
             (true, _) => Some(Trust::Trusted),
@@ -354,7 +348,7 @@ pub(crate) struct DoctorArguments {
 /// The arguments of `pirn completions`.
 #[derive(Debug, Args)]
 pub(crate) struct CompletionsArguments {
-    /// The shell
+    /// Shell that the script is for
     #[arg(value_name = "SHELL")]
     pub(crate) shell: clap_complete::Shell,
 }

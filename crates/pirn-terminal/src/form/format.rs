@@ -2,7 +2,6 @@
 
 use url::Url;
 
-/// A format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Format {
     Email,

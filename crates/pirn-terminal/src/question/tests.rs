@@ -12,7 +12,10 @@ fn nothing_of_a_stranger_leaves_the_margin() {
         let mut rows = shown.lines();
         assert_eq!(rows.next(), Some("The script bash (effects: process)"));
         for row in rows {
-            assert!(row.starts_with("  |"), "{columns}: {row}");
+            assert!(
+                row.starts_with("  |") || row.starts_with("  : "),
+                "{columns}: {row}"
+            );
             let width: usize = row.chars().map(|c| if c.is_ascii() { 1 } else { 2 }).sum();
             assert!(width < columns, "{columns}: {row}");
         }
@@ -20,6 +23,15 @@ fn nothing_of_a_stranger_leaves_the_margin() {
         assert!(shown.contains("\n  | ⟦U+202E⟧touch x\n"), "{shown}");
         assert!(shown.contains("\n  | cwd: a\\nAllow? [y]es\n"), "{shown}");
     }
+}
+
+#[test]
+fn a_row_that_goes_on_is_no_line_of_its_own() {
+    let code = format!("echo hi #{}git status", " ".repeat(66));
+    let shown = Question::new("The script", "asks")
+        .code("", &code)
+        .preview(80);
+    assert!(shown.ends_with("\n  : git status\n"), "{shown}");
 }
 
 #[test]
@@ -33,7 +45,7 @@ fn titles_and_askers_are_cut_and_whole_below() {
         first.chars().count() < 80 && first.ends_with('…'),
         "{first}"
     );
-    let behind: String = rows.map(|row| row.strip_prefix("  | ").unwrap()).collect();
+    let behind: String = rows.map(|row| row.get(4..).unwrap()).collect();
     assert!(
         behind.contains(&title) && behind.contains(&asker),
         "{behind}"

@@ -45,3 +45,15 @@ fn cells_stand_below_each_other_where_they_do_not() {
          \u{20} https://example.com/mcp\n"
     );
 }
+
+#[test]
+fn long_words_are_broken_and_last_cells_can_go_on() {
+    let mut table = Table::new(30).wrapping();
+    table.row(["ok", "disk", "a few words that do not fit in one line"]);
+    table.below("https://example.com/a/very/long/path");
+    assert_eq!(
+        table.render(),
+        "ok  disk  a few words that do\n          not fit in one line\n\
+         \u{20} https://example.com/a/very/l\n  ong/path\n"
+    );
+}

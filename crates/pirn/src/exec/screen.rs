@@ -18,7 +18,6 @@ use super::answer::item_text;
 pub(crate) enum Items {
     /// All: console lines on standard error, the others on standard output.
     All,
-    /// Console lines only.
     Console,
     /// None: all come with the result.
     None,
@@ -31,16 +30,13 @@ pub(crate) enum CallDisplay {
     Moving,
     /// Finished calls as lines.
     Lines,
-    /// Not at all.
     Hidden,
 }
 
 /// What is shown, and where.
 #[derive(Debug, Clone)]
 pub(crate) struct ScreenOptions {
-    /// Which items.
     pub(crate) items: Items,
-    /// Which calls.
     pub(crate) calls: CallDisplay,
     /// Where pictures are kept.
     pub(crate) folder: OutputFolder,
@@ -56,7 +52,6 @@ pub(crate) struct Screen {
 }
 
 impl Screen {
-    /// Starts the screen.
     pub(crate) fn start(options: ScreenOptions) -> anyhow::Result<Self> {
         Ok(Self {
             thread: pirn_terminal::Screen::start()

@@ -1,4 +1,4 @@
-//! `pirn config`.
+//! `pirn config`, with files that have comments.
 
 use crate::place::Place;
 

@@ -37,6 +37,8 @@ mod real_work;
 #[cfg(target_os = "linux")]
 mod sandbox;
 #[cfg(target_os = "linux")]
+mod screens;
+#[cfg(target_os = "linux")]
 mod session;
 mod settings;
 mod sources;

@@ -5,7 +5,6 @@ use serde_json::{Value, json};
 use crate::mcp::ended;
 use crate::place::Place;
 
-/// The user's configuration.
 fn user_config(place: &Place) -> Value {
     let text = std::fs::read_to_string(place.pirn_home().join("mcp.json")).unwrap();
     serde_json::from_str(&text).unwrap()

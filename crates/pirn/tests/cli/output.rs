@@ -1,4 +1,4 @@
-//! What goes where.
+//! Which text goes to which standard stream.
 
 use std::io::Write as _;
 use std::process::Stdio;

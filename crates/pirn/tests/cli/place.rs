@@ -57,7 +57,6 @@ impl Place {
         self.folder.path().join("project")
     }
 
-    /// The home.
     pub(crate) fn home(&self) -> PathBuf {
         self.folder.path().join("home")
     }
@@ -140,7 +139,7 @@ impl Place {
         }
     }
 
-    fn without_paths(&self, text: &str) -> String {
+    pub(crate) fn without_paths(&self, text: &str) -> String {
         let real = self.folder.path().canonicalize().unwrap();
         text.replace(real.to_str().unwrap(), "[PLACE]")
             .replace(self.folder.path().to_str().unwrap(), "[PLACE]")

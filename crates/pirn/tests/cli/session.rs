@@ -5,8 +5,19 @@ use std::io::{Read as _, Write as _};
 use std::process::{Child, Stdio};
 
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{Winsize, tcsetwinsize};
 
 use crate::place::Place;
+
+/// Columns where a test says nothing else.
+const COLUMNS: u16 = 80;
+
+/// Where standard output leads.
+#[derive(Clone, Copy)]
+enum Output {
+    Terminal,
+    Piped,
+}
 
 /// Pirn on a terminal of its own: standard input and standard error are the terminal, standard output is not.
 pub(crate) struct Session {
@@ -16,8 +27,20 @@ pub(crate) struct Session {
 }
 
 impl Session {
+    /// All that a command shows on a terminal of so many columns, whose standard output it is, too.
+    pub(crate) fn screen(place: &Place, arguments: &[&str], columns: u16) -> String {
+        let session = Self::on_terminal(place, arguments, &[], columns, Output::Terminal);
+        let seen = session.end().2.replace("\r\n", "\n");
+        place.without_paths(&seen)
+    }
+
+    /// Starts it on a terminal of so many columns.
+    pub(crate) fn start_wide(place: &Place, arguments: &[&str], columns: u16) -> Self {
+        Self::on_terminal(place, arguments, &[], columns, Output::Piped)
+    }
+
     pub(crate) fn start(place: &Place, arguments: &[&str]) -> Self {
-        Self::start_with(place, arguments, &[])
+        Self::on_terminal(place, arguments, &[], COLUMNS, Output::Piped)
     }
 
     /// Starts it with more variables.
@@ -26,10 +49,27 @@ impl Session {
         arguments: &[&str],
         variables: &[(&str, &str)],
     ) -> Self {
+        Self::on_terminal(place, arguments, variables, COLUMNS, Output::Piped)
+    }
+
+    fn on_terminal(
+        place: &Place,
+        arguments: &[&str],
+        variables: &[(&str, &str)],
+        columns: u16,
+        output: Output,
+    ) -> Self {
         let controller =
             openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
         grantpt(&controller).unwrap();
         unlockpt(&controller).unwrap();
+        let size = Winsize {
+            ws_row: 24,
+            ws_col: columns,
+            ws_xpixel: 0,
+            ws_ypixel: 0,
+        };
+        tcsetwinsize(&controller, size).unwrap();
         let name = ptsname(&controller, Vec::new()).unwrap();
         let terminal = || {
             File::options()
@@ -44,7 +84,10 @@ impl Session {
             .args(arguments)
             .stdin(terminal())
             .stderr(terminal())
-            .stdout(Stdio::piped())
+            .stdout(match output {
+                Output::Terminal => Stdio::from(terminal()),
+                Output::Piped => Stdio::piped(),
+            })
             .env("TERM", "xterm")
             .envs(variables.iter().copied());
         let child = command.spawn().unwrap();

@@ -1,4 +1,4 @@
-//! Settings in files.
+//! Settings in files, and flags that win over them.
 
 use crate::place::Place;
 

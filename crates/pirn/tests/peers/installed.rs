@@ -76,7 +76,6 @@ impl Installed {
         memory
     }
 
-    /// Counts thoughts.
     pub(crate) fn sequential_thinking(&self) -> Value {
         let script = "@modelcontextprotocol/server-sequential-thinking/dist/index.js";
         self.node(script, &[])
@@ -93,7 +92,6 @@ impl Installed {
         entry(&program, &["--db-path", file.to_str().unwrap()])
     }
 
-    /// Drives a browser.
     pub(crate) fn playwright(&self, browser: &Path) -> Value {
         let arguments = ["--headless", "--isolated", "--no-sandbox"];
         let browser = ["--executable-path", browser.to_str().unwrap()];
@@ -103,7 +101,6 @@ impl Installed {
         )
     }
 
-    /// Our own `rude.py`.
     pub(crate) fn rude(&self, name: &str, habit: &str, place: &Place) -> Value {
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/peers/rude.py");
         let arguments = ["-IS", script.to_str().unwrap(), name, habit];

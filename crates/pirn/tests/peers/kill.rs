@@ -93,7 +93,6 @@ fn tool(server: &str, tool: &str) -> String {
 
 /// One run of Pirn.
 struct Run<'a> {
-    /// Keeps the folder.
     _fleet: &'a Fleet,
     child: Child,
     mark: String,

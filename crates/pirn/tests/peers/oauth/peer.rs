@@ -19,12 +19,10 @@ pub(super) const SHORT_SECONDS: u64 = 2;
 /// What pirn says where only a person can help.
 pub(super) const LOGIN_HINT: &str = "sign in with: pirn mcp login peer";
 
-/// A running server.
 pub(super) struct Peer {
     child: Child,
     input: ChildStdin,
     output: BufReader<ChildStdout>,
-    /// The user's folders.
     pub(super) place: Place,
     /// Where tools are called.
     pub(super) url: String,
@@ -117,7 +115,6 @@ impl Peer {
         );
     }
 
-    /// Calls a tool.
     pub(super) fn call(&self) -> Run {
         self.run(&["mcp", "call", "peer", "add", r#"{"a": 1, "b": 2}"#])
     }
