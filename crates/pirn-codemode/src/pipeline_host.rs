@@ -1,4 +1,4 @@
-//! Scripts over a pipeline: every call a script makes takes the road of all calls.
+//! Scripts over a pipeline: every call a script makes passes the same checks as all calls.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -27,26 +27,26 @@ const IMPORT_BYTES_MAX: u64 = 64 * 1024 * 1024;
 /// A program whose servers can be taken over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ImportProgram {
-    /// Claude Code.
+    /// Claude Code, in `.claude.json` and `.mcp.json`.
     ClaudeCode,
-    /// Claude Desktop.
+    /// Claude Desktop, in `claude_desktop_config.json`.
     ClaudeDesktop,
-    /// Cursor.
+    /// Cursor, in `.cursor/mcp.json` of home and project.
     Cursor,
-    /// Visual Studio Code.
+    /// Visual Studio Code, in `mcp.json` of the user or `.vscode`.
     VsCode,
-    /// Codex.
+    /// Codex, in `.codex/config.toml` of home and project.
     Codex,
-    /// opencode.
+    /// opencode, in `opencode.json` and `opencode.jsonc`.
     OpenCode,
-    /// pi.
+    /// pi, in `mcp.json` of its own folder.
     Pi,
-    /// Gemini CLI.
+    /// Gemini CLI, in `.gemini/settings.json`.
     Gemini,
 }
 
 impl ImportProgram {
-    /// All of them.
+    /// Every program, in the order in which they are looked at.
     pub const ALL: [Self; 8] = [
         Self::ClaudeCode,
         Self::ClaudeDesktop,
@@ -82,9 +82,9 @@ impl fmt::Display for ImportProgram {
 /// A file of another program that exists.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ImportSource {
-    /// Whose it is.
+    /// The program that the file belongs to.
     pub program: ImportProgram,
-    /// Where it is.
+    /// The path of the program's file.
     pub file: PathBuf,
     /// Whether it is the user's or the project's. The user's file of Claude Code also holds servers of the project.
     pub scope: Scope,
@@ -102,7 +102,7 @@ pub struct ImportPlan {
 /// One server that could be taken over.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ImportRow {
-    /// Its name here.
+    /// The name that the server gets in `mcp.json`.
     pub name: String,
     /// Where it comes from.
     pub source: ImportProgram,

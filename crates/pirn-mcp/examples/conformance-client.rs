@@ -31,7 +31,6 @@ use pirn_tool::Registry;
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
-/// The server's name.
 const SERVER: &str = "conformance";
 /// The client id that the suite expects where it offers metadata documents.
 const CLIENT_METADATA_URL: &str = "https://conformance-test.local/client-metadata.json";

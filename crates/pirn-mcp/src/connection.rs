@@ -46,11 +46,9 @@ pub(crate) enum Protocol {
 /// What a connection is made with.
 #[derive(Clone)]
 pub(crate) struct ConnectOptions {
-    /// The server.
     pub(crate) server: ResolvedServer,
     /// How this client calls itself.
     pub(crate) client_name: String,
-    /// Its version.
     pub(crate) client_version: String,
     /// What the server spoke last time.
     pub(crate) memory: ServerMemory,
@@ -69,7 +67,7 @@ pub(crate) struct ConnectOptions {
 /// What a server said about itself, and what its process is confined by.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ServerFacts {
-    /// Its own name.
+    /// The name by which the server calls itself.
     pub name: String,
     /// Its own version, empty where it has none.
     pub version: String,
@@ -106,7 +104,6 @@ pub(crate) type ProgressSink = Arc<dyn Fn(String) + Send + Sync>;
 pub(crate) struct RequestOptions {
     /// Ends the call and tells the server so.
     pub(crate) cancel: CancellationToken,
-    /// Receives progress.
     pub(crate) progress: Option<ProgressSink>,
     /// Instead of the server's own limit.
     pub(crate) timeout: Option<Duration>,

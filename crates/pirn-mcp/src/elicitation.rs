@@ -15,7 +15,7 @@ pub trait Elicitor: Send + Sync + 'static {
     ) -> BoxFuture<'static, ElicitationAnswer>;
 }
 
-/// A server's question.
+/// What a server wants to know from the user while one of its tools runs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ElicitationRequest {
     /// The server that asks.
@@ -24,7 +24,7 @@ pub struct ElicitationRequest {
     pub call_id: Option<String>,
     /// What for, in the server's words.
     pub message: String,
-    /// What is wanted.
+    /// Whether values or a visit to a page are wanted.
     pub kind: ElicitationKind,
 }
 
@@ -38,17 +38,17 @@ pub enum ElicitationKind {
     },
     /// A visit to a page; what happens there stays between the user and the page.
     Url {
-        /// The page.
+        /// The page that the user is to visit.
         url: String,
     },
 }
 
-/// The user's answer.
+/// What the user answered to a server's question.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ElicitationAnswer {
     /// Yes; for a form with its values.
     Accept(Option<Value>),
-    /// No.
+    /// The user refused to answer.
     Decline,
     /// Neither: the question was put aside or nobody could be asked.
     Cancel,

@@ -44,14 +44,14 @@ pub enum ErrorKind {
     },
     /// The server answered with an HTTP status that says no.
     Http {
-        /// The status.
+        /// The status code of the answer.
         status: u16,
     },
     /// The user has to sign in first.
     NeedsAuthorization,
     /// Signing in or refreshing failed.
     Authorization,
-    /// The caller cancelled.
+    /// Whoever waited cancelled before there was an outcome.
     Cancelled,
 }
 
@@ -86,7 +86,7 @@ impl Error {
         self
     }
 
-    /// Adds the cause.
+    /// Keeps the error below this one, for the chain of causes.
     #[must_use]
     pub fn because(mut self, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         self.source = Some(source.into());

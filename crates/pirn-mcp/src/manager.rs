@@ -144,7 +144,7 @@ impl McpManager {
             .collect()
     }
 
-    /// One server.
+    /// What is known of one server; `None` for a name that is not configured.
     pub fn server(&self, name: &str) -> Option<ServerStatus> {
         self.server_set().status(name)
     }

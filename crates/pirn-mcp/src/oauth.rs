@@ -73,7 +73,7 @@ pub struct Clock(Arc<dyn Fn() -> u64 + Send + Sync>);
 pub struct OAuthServer {
     /// Its name in the configuration.
     pub name: String,
-    /// Its URL.
+    /// The address of the server, which is also its resource identifier.
     pub url: Url,
     /// How to sign in.
     pub settings: OAuthSettings,
@@ -160,7 +160,7 @@ impl OAuth {
 }
 
 impl Clock {
-    /// The system's clock.
+    /// The clock of the operating system.
     pub fn system() -> Self {
         Self::from_fn(|| {
             SystemTime::now()

@@ -6,9 +6,9 @@ use std::path::PathBuf;
 /// What was read from the process once, and is passed in.
 #[derive(Debug, Clone, Default)]
 pub struct HostEnv {
-    /// The current folder.
+    /// The folder that Pirn was started in.
     pub cwd: PathBuf,
-    /// The user's home.
+    /// The user's home folder, where there is one.
     pub home: Option<PathBuf>,
     /// For files that need not stay.
     pub temp_dir: PathBuf,

@@ -8,7 +8,6 @@ use serde_json::Value;
 use crate::trust::DefaultTrust;
 use crate::values::{EvalEngine, ReadableMode, Settings};
 
-/// One setting.
 pub(crate) struct Row {
     /// The names of the groups around it and its own, with points between them.
     pub(crate) key: &'static str,
@@ -30,7 +29,6 @@ pub(crate) enum Kind {
         fn(&mut Settings, &str) -> Option<()>,
         fn(&Settings) -> Option<&str>,
     ),
-    /// `true` or `false`.
     Flag(fn(&mut Settings) -> &mut bool),
     /// A whole number within these bounds.
     Whole(
@@ -43,7 +41,6 @@ pub(crate) enum Kind {
     Program(fn(&mut Settings) -> &mut Option<String>),
     /// Strings of one form.
     Texts(Form, fn(&mut Settings) -> &mut Vec<String>),
-    /// Paths.
     Paths(fn(&mut Settings) -> &mut Vec<PathBuf>),
 }
 
@@ -64,7 +61,6 @@ pub(crate) enum Form {
 pub(crate) enum ProjectRule {
     /// It counts: it is no matter of safety.
     Free,
-    /// It never counts.
     User,
     /// It counts where this is not smaller with it.
     Strictness(fn(&Settings) -> u64),

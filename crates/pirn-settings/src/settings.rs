@@ -21,7 +21,7 @@ pub(crate) const FILE_BYTES_MAX: u64 = 1 << 20;
 pub struct Problem {
     /// Whether anything may be run.
     pub severity: Severity,
-    /// `FILE`, or `FILE:LINE`.
+    /// Where it is: `FILE`, or `FILE:LINE` where the line is known.
     pub place: String,
     /// What is wrong, and what is done about it.
     pub message: String,
@@ -32,14 +32,14 @@ pub struct Problem {
 pub enum Severity {
     /// Nothing should be run: what was meant to be safe may not be.
     Error,
-    /// Something is ignored.
+    /// Something in a file is ignored; the rest counts.
     Note,
 }
 
 /// Settings as they were read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Loaded {
-    /// What counts.
+    /// The settings that count, all sources together.
     pub settings: Settings,
     /// Where its values come from.
     pub sources: Sources,
@@ -79,9 +79,7 @@ impl Loaded {
 /// What paths in files stand for.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Paths<'a> {
-    /// The user's home.
     pub(crate) home: Option<&'a Path>,
-    /// The project.
     pub(crate) folder: &'a Path,
 }
 

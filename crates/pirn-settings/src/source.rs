@@ -6,9 +6,9 @@ use std::path::PathBuf;
 /// Whose file it is. A project's relative paths start at the project.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Layer {
-    /// The user's.
+    /// The user's own file, in Pirn's folder.
     User,
-    /// A project's.
+    /// The file of a trusted project.
     Project,
 }
 
@@ -29,7 +29,7 @@ pub enum Source {
     File {
         /// Whose file it is.
         layer: Layer,
-        /// The file.
+        /// The file that the value stands in.
         path: PathBuf,
         /// The line of the value, from 1.
         line: u32,

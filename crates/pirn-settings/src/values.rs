@@ -15,17 +15,17 @@ pub const THE_DEFAULTS: &str = "...";
 pub struct Settings {
     /// What happens to a project that nobody decided about.
     pub default_project_trust: DefaultTrust,
-    /// Confinement of commands.
+    /// The group `sandbox`: how commands are confined.
     pub sandbox: SandboxSettings,
-    /// The tool `bash`.
+    /// The group `bash`: commands of that tool.
     pub bash: BashSettings,
-    /// Scripts.
+    /// The group `codemode`: bounds of scripts.
     pub codemode: CodemodeSettings,
-    /// Python and JavaScript.
+    /// The group `eval`: programs for the user's interpreters.
     pub eval: EvalSettings,
 }
 
-/// Commands of the tool `bash`.
+/// The settings of the group `bash`: commands of that tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BashSettings {
     /// After how many seconds a command is stopped whose call names no time.
@@ -40,7 +40,7 @@ impl Default for BashSettings {
     }
 }
 
-/// Bounds of scripts.
+/// The settings of the group `codemode`: bounds of scripts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CodemodeSettings {
     /// Memory of one script, in MiB.
@@ -73,7 +73,7 @@ impl Default for CodemodeSettings {
     }
 }
 
-/// Confinement of commands.
+/// The settings of the group `sandbox`: how commands are confined.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SandboxSettings {
     /// What they may write.
@@ -84,7 +84,7 @@ pub struct SandboxSettings {
     pub require: Option<Level>,
     /// Further places that may be written.
     pub write_roots: Vec<PathBuf>,
-    /// What is readable.
+    /// How much of the machine a command can read.
     pub readable: ReadableMode,
     /// Further places that may be read with [`ReadableMode::Listed`].
     pub read_roots: Vec<PathBuf>,
@@ -112,7 +112,7 @@ pub struct SandboxSettings {
     pub processes: u64,
 }
 
-/// What is readable.
+/// How much of the machine a command can read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReadableMode {
     /// All but what is unreadable.
@@ -121,7 +121,7 @@ pub enum ReadableMode {
     Listed,
 }
 
-/// Python and JavaScript.
+/// The settings of the group `eval`: programs for the user's interpreters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EvalSettings {
     /// The interpreter, instead of the project's or the first one on the `PATH`.

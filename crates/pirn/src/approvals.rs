@@ -17,7 +17,6 @@ const COLUMNS_DEFAULT: usize = 160;
 /// The arguments of `pirn approvals`.
 #[derive(Debug, Args)]
 pub(crate) struct ApprovalsArguments {
-    /// What to do.
     #[command(subcommand)]
     command: ApprovalsCommand,
 }
@@ -42,7 +41,6 @@ enum ApprovalsCommand {
     },
 }
 
-/// Runs the command.
 pub(crate) fn run(
     arguments: &ApprovalsArguments,
     invocation: &Invocation,

@@ -13,7 +13,6 @@ const OPENER: &str = if cfg!(target_os = "macos") {
     "xdg-open"
 };
 
-/// The user's browser.
 #[derive(Debug, Clone)]
 pub(crate) struct Browser {
     program: OsString,

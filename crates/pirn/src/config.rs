@@ -26,7 +26,6 @@ const EDITOR: &str = "vi";
 /// The arguments of `pirn config`.
 #[derive(Debug, Args)]
 pub(crate) struct ConfigArguments {
-    /// What to do.
     #[command(subcommand)]
     command: ConfigCommand,
 }
@@ -141,7 +140,6 @@ impl TypedValueParser for SettingParser {
     }
 }
 
-/// Runs the command.
 pub(crate) fn run(arguments: &ConfigArguments, invocation: &Invocation) -> Result<Exit, Failure> {
     let host = &invocation.host;
     match &arguments.command {

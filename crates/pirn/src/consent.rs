@@ -6,9 +6,7 @@ use pirn_tool::Effects;
 /// Whether somebody can be asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Asking {
-    /// On the terminal.
     Possible,
-    /// Nobody is there.
     Impossible,
 }
 
@@ -25,7 +23,6 @@ pub(crate) fn effect_policy(allowed: Effects, asking: Asking, allowing: &str) ->
     EffectPolicy::new(allowed, otherwise)
 }
 
-/// Allows reading only.
 pub(crate) fn read_only_policy() -> EffectPolicy {
     let otherwise = Otherwise::deny("--read-only allows reading only");
     EffectPolicy::new(Effects::NONE, otherwise)

@@ -12,7 +12,6 @@ use crate::invocation::Invocation;
 use crate::standard;
 use checks::Check;
 
-/// What was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Finding {
     /// As it should be.
@@ -72,7 +71,6 @@ impl Report {
     }
 }
 
-/// Runs the command.
 pub(crate) fn run(arguments: &DoctorArguments, invocation: &Invocation) -> Result<Exit, Failure> {
     let reports: Vec<Report> = checks::ALL
         .iter()

@@ -58,7 +58,6 @@ struct Plan {
     display: Display,
 }
 
-/// Runs the command.
 pub(crate) fn run(arguments: ExecArguments, invocation: &Invocation) -> Result<Exit, Failure> {
     let cwd = working_folder(arguments.cwd.as_ref(), invocation)?;
     let gates = arguments.mcp.file_kinds();

@@ -5,7 +5,6 @@ use std::process::ExitCode;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use pirn_terminal::{Emphasis, Style, Text};
 
-/// The exit codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exit {
     /// Everything went well; also when nobody read the output to its end.
@@ -64,7 +63,6 @@ impl From<Exit> for ExitCode {
 /// Why the program ends without success, as data; [`Failure::render`] is the only place that makes text of it.
 #[derive(Debug)]
 pub(crate) struct Failure {
-    /// The exit code.
     pub(crate) exit: Exit,
     /// The message, and the causes below it.
     error: anyhow::Error,
@@ -107,13 +105,11 @@ impl Failure {
         self
     }
 
-    /// Adds advice.
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hints.push(hint.into());
         self
     }
 
-    /// Adds a paragraph.
     pub(crate) fn detail(mut self, detail: impl Into<String>) -> Self {
         self.details.push(detail.into());
         self

@@ -17,7 +17,6 @@ use crate::variables::{
 /// Where a standard stream leads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stream {
-    /// To a terminal.
     Terminal,
     /// To a file, a pipe or nowhere.
     Other,
@@ -28,7 +27,6 @@ pub(crate) enum Stream {
 pub(crate) enum Display {
     /// The cursor can be moved.
     Moving,
-    /// Lines only.
     Lines,
 }
 
@@ -42,11 +40,8 @@ pub(crate) struct Invocation {
     pub(crate) host: HostEnv,
     /// What opens pages, where the user wants something else.
     pub(crate) browser: Option<OsString>,
-    /// Standard input.
     pub(crate) stdin: Stream,
-    /// Standard output.
     pub(crate) stdout: Stream,
-    /// Standard error.
     pub(crate) stderr: Stream,
     /// What can be shown on standard error.
     pub(crate) display: Display,

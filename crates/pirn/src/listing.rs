@@ -22,7 +22,6 @@ struct Row {
     identifier: String,
 }
 
-/// Runs the command.
 pub(crate) fn run(arguments: &ToolsArguments, invocation: &Invocation) -> Result<Exit, Failure> {
     let project = Project::open(
         &invocation.host.cwd,

@@ -14,18 +14,14 @@ const STDIN_ARGUMENT: &str = "-";
 /// Where a program was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Origin<'a> {
-    /// After `-e`.
     CommandLine,
-    /// On standard input.
     StandardInput,
-    /// In this file.
     File(&'a Path),
 }
 
 /// A program as it was found.
 #[derive(Debug)]
 pub(crate) struct ProgramText<'a> {
-    /// Its text.
     pub(crate) text: String,
     /// Where it was found.
     pub(crate) origin: Origin<'a>,

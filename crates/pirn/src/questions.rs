@@ -91,7 +91,6 @@ impl Drop for TerminalQuestions {
 
 /// What came of showing a question.
 enum Said {
-    /// An answer.
     Answer(Answer),
     /// An answer, and a page to open because of it.
     Visit(Answer, String),

@@ -3,10 +3,8 @@
 
 use std::ffi::OsString;
 
-/// A variable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Variable {
-    /// Its name.
     pub(crate) name: &'static str,
     /// What it does, for people.
     pub(crate) help: &'static str,

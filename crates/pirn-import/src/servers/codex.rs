@@ -12,7 +12,6 @@ use pirn_mcp::{
     HttpEntry, HttpKind, NewServer, OAuthSettings, StdioEntry, Timeouts, TransportEntry,
 };
 
-/// What is converted.
 const KNOWN: &[&str] = &[
     "command",
     "args",

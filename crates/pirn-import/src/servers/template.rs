@@ -7,15 +7,11 @@ use pirn_jsonc::Node;
 /// How a program writes variables in its values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Dialect {
-    /// Not at all.
     Literal,
-    /// `${NAME}`, `${NAME:-default}`.
     Braces,
-    /// `$NAME`, `${NAME}`, `${NAME:-default}`.
     Dollar,
     /// `${env:NAME}`, `${input:id}`, `${workspaceFolder}`, `${userHome}`.
     Editor,
-    /// `{env:NAME}`, `{file:path}`.
     Curly,
 }
 
@@ -69,7 +65,6 @@ impl<'a> Values<'a> {
         }
     }
 
-    /// A note, once.
     pub(super) fn note(&mut self, note: String) {
         if !self.notes.contains(&note) {
             self.notes.push(note);

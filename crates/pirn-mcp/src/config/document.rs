@@ -37,7 +37,6 @@ pub(crate) enum Written {
 /// Changes to a server that is written elsewhere.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Override {
-    /// The server's name.
     pub(crate) name: String,
     /// The line of the name.
     pub(crate) line: u32,

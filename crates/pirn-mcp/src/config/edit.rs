@@ -20,22 +20,22 @@ const ATTEMPTS_MAX: usize = 5;
 pub enum Edit {
     /// Adds a server, or replaces its whole entry.
     Put {
-        /// Its name.
+        /// The name of the entry in the file.
         name: String,
-        /// What it is.
+        /// The entry as it is to stand in the file.
         server: Box<NewServer>,
     },
-    /// Removes an entry.
+    /// Removes an entry and its comments from the file.
     Remove {
-        /// The server's name.
+        /// The name of the entry in the file.
         name: String,
     },
     /// Changes one setting of an entry. A default is written by removing the key, except in an override, where it may
     /// differ from what it overrides.
     Set {
-        /// The server's name.
+        /// The name of the entry in the file.
         name: String,
-        /// What to change.
+        /// Which setting of the entry is changed, and to what.
         setting: Setting,
         /// What to do where the file has no such entry.
         missing: WhenMissing,
@@ -55,7 +55,7 @@ pub enum Setting {
     ToolExposure {
         /// The tool's name at the server, or a pattern with `*`.
         tool: String,
-        /// Who sees it.
+        /// Who sees the tool.
         exposure: Option<McpExposure>,
     },
 }
@@ -63,7 +63,7 @@ pub enum Setting {
 /// What to do where the file has no entry to change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WhenMissing {
-    /// Fail.
+    /// Fail and leave the file as it is.
     Fail,
     /// Write an override of the user's server: for the project's file.
     Override,

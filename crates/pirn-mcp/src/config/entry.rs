@@ -22,7 +22,7 @@ pub(crate) const TOTAL_TIMEOUT: Duration = Duration::from_mins(10);
 /// One server as it was written down, checked but with its variables not filled in.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ServerEntry {
-    /// `[A-Za-z0-9_-]+`.
+    /// Its name in the file: letters, digits, `_` and `-`.
     pub name: String,
     /// Where it was written.
     pub origin: ServerOrigin,
@@ -30,11 +30,11 @@ pub struct ServerEntry {
     pub enabled: bool,
     /// Who sees its tools, where `tool_exposures` says nothing else.
     pub exposure: McpExposure,
-    /// Exceptions by tool.
+    /// Exposures of single tools that differ from the server's.
     pub tool_exposures: ToolExposures,
     /// What the user says its tools can do.
     pub effects: EffectRules,
-    /// Time limits.
+    /// How long starting and requests may take.
     pub timeouts: Timeouts,
     /// When it is started.
     pub start: StartMode,
@@ -49,7 +49,7 @@ pub struct ServerEntry {
 /// Where an entry was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerOrigin {
-    /// Whose it is.
+    /// Whose file it was written in.
     pub scope: Scope,
     /// The file, where there is one.
     pub file: Option<PathBuf>,
@@ -64,9 +64,9 @@ pub struct ServerOrigin {
 pub enum Scope {
     /// Registered at run time by the embedding program.
     Runtime,
-    /// The user's `mcp.json`.
+    /// The `mcp.json` in Pirn's own folder.
     User,
-    /// The project's `mcp.json`.
+    /// The `mcp.json` of a trusted project.
     Project,
     /// A file named on the command line.
     CommandLine,
@@ -78,7 +78,7 @@ pub enum McpExposure {
     /// Scripts see and call them. The default.
     #[default]
     Codemode,
-    /// Found by searching.
+    /// Only who searches for the tools finds them.
     Deferred,
     /// Declared to the model.
     Direct,
@@ -157,9 +157,9 @@ pub enum StartMode {
 /// `$NAME` and `!command`.
 #[derive(Debug, Clone, PartialEq)]
 pub enum TransportEntry {
-    /// A child process.
+    /// Over the standard streams of a child process.
     Stdio(StdioEntry),
-    /// A URL.
+    /// Over HTTP, at a URL.
     Http(HttpEntry),
 }
 
@@ -168,7 +168,7 @@ pub enum TransportEntry {
 pub struct StdioEntry {
     /// One program, no shell.
     pub command: String,
-    /// Its arguments.
+    /// The arguments of the program, each as one.
     pub args: Vec<String>,
     /// Variables it gets besides the allowed ones.
     pub env: Vec<(String, String)>,
@@ -183,7 +183,7 @@ pub struct StdioEntry {
 /// A URL, as written.
 #[derive(Clone, PartialEq)]
 pub struct HttpEntry {
-    /// http or https.
+    /// The address, with the scheme http or https.
     pub url: String,
     /// Which of the HTTP transports.
     pub kind: HttpKind,
@@ -234,7 +234,7 @@ pub enum HttpKind {
 pub struct OAuthSettings {
     /// A client registered beforehand.
     pub client_id: Option<String>,
-    /// Its secret.
+    /// The secret of the client that was registered beforehand.
     pub client_secret: Option<Secret>,
     /// Scopes to ask for, separated by spaces.
     pub scope: Option<String>,
@@ -248,7 +248,7 @@ pub struct OAuthSettings {
     pub client_registration: ClientRegistration,
     /// Where a client-id metadata document lies, which is then the client's id.
     pub client_metadata_url: Option<String>,
-    /// Replaces discovery.
+    /// Where the authorization server's metadata is, instead of looking for it.
     pub auth_server_metadata_url: Option<String>,
     /// Whether authorization servers on private addresses are accepted, as company sign-ons have.
     pub allow_private: bool,
@@ -260,7 +260,7 @@ pub enum ClientRegistration {
     /// Whatever works, in the protocol's order.
     #[default]
     Auto,
-    /// Dynamic registration only.
+    /// Only by dynamic registration with the authorization server.
     Dynamic,
     /// A client-id metadata document only.
     MetadataDocument,
@@ -269,20 +269,20 @@ pub enum ClientRegistration {
 /// One server with everything filled in: ready to be connected.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ResolvedServer {
-    /// The server's name.
+    /// The name of the server in the configuration.
     pub name: String,
     /// How it is reached.
     pub transport: Transport,
-    /// Time limits.
+    /// How long starting and requests may take.
     pub timeouts: Timeouts,
 }
 
 /// How a server is reached, with everything filled in.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Transport {
-    /// A child process.
+    /// Over the standard streams of a child process.
     Stdio(StdioServer),
-    /// A URL.
+    /// Over HTTP, at a URL.
     Http(HttpServer),
 }
 
@@ -291,11 +291,11 @@ pub enum Transport {
 pub struct StdioServer {
     /// One program, no shell; without `/` it is looked up on the `PATH` of its environment.
     pub program: OsString,
-    /// Its arguments.
+    /// The arguments of the program, each as one.
     pub arguments: Vec<OsString>,
-    /// Its folder.
+    /// The folder that the program starts in.
     pub directory: PathBuf,
-    /// Its whole environment.
+    /// All variables that the program gets, with their values.
     pub environment: Vec<(OsString, OsString)>,
     /// Its confinement, where it is to have one.
     pub sandbox: Option<PolicySpec>,
@@ -316,7 +316,7 @@ impl fmt::Debug for StdioServer {
 /// A URL, ready to be asked.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HttpServer {
-    /// http or https.
+    /// The address, with the scheme http or https.
     pub url: Url,
     /// Which of the HTTP transports.
     pub kind: HttpKind,

@@ -1,6 +1,5 @@
 //! The keys of `mcp.json`: one table for the parser, the editor and the schema.
 
-/// One key.
 #[derive(Debug)]
 pub(crate) struct Key {
     /// As it is written.
@@ -18,7 +17,6 @@ pub(crate) struct Key {
 /// Which servers a key is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Servers {
-    /// All.
     All,
     /// Those with a command.
     Stdio,
@@ -29,17 +27,14 @@ pub(crate) enum Servers {
 /// What a value looks like.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Shape {
-    /// A string.
     Text,
     /// Strings in an array.
     Texts,
     /// An object of strings.
     TextMap,
-    /// `true` or `false`.
     Flag,
     /// A number of seconds above 0.
     Seconds,
-    /// 1 to 65535.
     Port,
     /// One of these strings.
     Choice(&'static [&'static str]),
@@ -55,7 +50,6 @@ pub(crate) enum Shape {
     FlagOrObject(&'static [Key]),
 }
 
-/// Values of `type`.
 pub(crate) const TYPES: &[&str] = &["stdio", "http", "streamable-http", "sse"];
 /// Values of `exposure`; the last is an old name of the first.
 pub(crate) const EXPOSURES: &[&str] = &[
@@ -67,13 +61,9 @@ pub(crate) const EXPOSURES: &[&str] = &[
 ];
 /// Members of the values of `effects`.
 pub(crate) const EFFECTS: &[&str] = &["read", "write", "process", "network"];
-/// Values of `start`.
 pub(crate) const STARTS: &[&str] = &["eager", "lazy"];
-/// Values of `oauth.clientRegistration`.
 pub(crate) const REGISTRATIONS: &[&str] = &["auto", "dcr", "cimd"];
-/// Values of `sandbox.profile`.
 pub(crate) const PROFILES: &[&str] = &["workspace-write", "read-only"];
-/// Values of `sandbox.network`.
 pub(crate) const NETWORKS: &[&str] = &["off", "allow-list", "on"];
 /// What an entry may hold that changes a server written elsewhere.
 pub(crate) const OVERRIDE_KEYS: &[&str] = &["enabled", "exposure", "toolExposure"];

@@ -14,7 +14,7 @@ pub(crate) const CONFIG_BYTES_MAX: u64 = 4 * 1024 * 1024;
 /// A file to read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigFile {
-    /// Whose it is.
+    /// Whose file it was written in.
     pub scope: Scope,
     /// Where it is. Missing is fine for the user's and the project's.
     pub path: PathBuf,

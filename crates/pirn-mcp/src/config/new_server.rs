@@ -18,9 +18,9 @@ pub struct NewServer {
     pub enabled: bool,
     /// Who sees its tools.
     pub exposure: McpExposure,
-    /// Exceptions by tool.
+    /// Exposures of single tools that differ from the server's.
     pub tool_exposures: ToolExposures,
-    /// Time limits.
+    /// How long starting and requests may take.
     pub timeouts: Timeouts,
     /// When it is started.
     pub start: StartMode,

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 pub struct ConfigProblem {
     /// How bad it is.
     pub severity: Severity,
-    /// The file.
+    /// The file that the problem is in.
     pub file: PathBuf,
     /// The line, from 1, where it is known.
     pub line: Option<u32>,

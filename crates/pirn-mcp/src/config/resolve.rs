@@ -291,7 +291,6 @@ impl Resolver<'_> {
         )))
     }
 
-    /// `FIELD: MESSAGE (FILE:LINE)`.
     fn error(&self, field: &str, message: &str) -> Error {
         let field = match field {
             "" => String::new(),

@@ -24,7 +24,6 @@ pub(super) enum Greeting {
 /// Why a greeting failed.
 #[derive(Debug)]
 pub(super) struct Refusal {
-    /// For people.
     pub(super) error: Error,
     pub(super) cause: RefusalCause,
     /// Whether something else may listen at the address: a server of the HTTP of 2024.

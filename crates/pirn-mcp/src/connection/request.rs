@@ -18,7 +18,6 @@ const CANCEL_TIMEOUT: Duration = Duration::from_secs(1);
 /// Explains a lost connection. Cheap to clone.
 #[derive(Clone)]
 pub(super) enum Cause {
-    /// A child process.
     Process(Ending),
     /// HTTP: what the last failed request met.
     Http(LastFailure),

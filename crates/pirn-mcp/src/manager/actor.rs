@@ -44,7 +44,6 @@ pub(super) struct DesiredState {
 pub(super) enum Activity {
     /// Not yet; only a call connects.
     OnDemand,
-    /// Eager servers do.
     Started,
 }
 
@@ -79,7 +78,6 @@ pub(super) struct ActorChannels {
     pub(super) predecessor: Option<JoinHandle<()>>,
 }
 
-/// One server's task.
 pub(super) struct Actor {
     context: ActorContext,
     channels: ActorChannels,

@@ -22,13 +22,11 @@ struct Pending {
 }
 
 impl Debounce {
-    /// A notice came.
     pub(super) fn notice(&mut self, now: Instant) {
         let first = self.pending.map_or(now, |pending| pending.first);
         self.pending = Some(Pending { first, last: now });
     }
 
-    /// When to act.
     pub(super) fn due_at(&self) -> Option<Instant> {
         self.pending
             .map(|pending| (pending.last + QUIET).min(pending.first + DELAY_MAX))

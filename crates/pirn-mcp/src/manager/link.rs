@@ -27,7 +27,6 @@ pub(super) struct ConnectRequest {
     pub(super) standard_error: LineSink,
 }
 
-/// Reaches servers.
 pub(super) trait Connector: Send + Sync + 'static {
     /// Connects to one server. Dropping the future ends the attempt and its process.
     fn connect(&self, request: ConnectRequest) -> BoxFuture<'static, Result<Arc<dyn Link>, Error>>;

@@ -20,11 +20,11 @@ pub struct ManagerOptions {
     pub registry: Registry,
     /// What the entries' variables and folders are filled in from.
     pub environment: ConfigEnvironment,
-    /// Where files go.
+    /// Where logs, caches and spilled results are kept.
     pub folders: ManagerFolders,
     /// How this client calls itself towards servers.
     pub client_name: String,
-    /// Its version.
+    /// The version of the client, which servers are told.
     pub client_version: String,
     /// Who answers the servers' questions; `None` tells servers that there is nobody.
     pub elicitor: Option<Arc<dyn Elicitor>>,
@@ -65,7 +65,7 @@ pub struct ManagerFolders {
 /// Whether the servers' traffic is written down; into the log folder, where there is one.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Tracing {
-    /// It is.
+    /// Every message is written to the server's trace.
     On,
     /// It is not. The default: traffic may hold secrets.
     #[default]

@@ -50,11 +50,9 @@ enum ResourceToolsState {
 
 /// What is to be registered.
 pub(super) enum Publication {
-    /// These tools.
     List(Vec<Value>),
     /// The tools known already, as the entry now wants them.
     Facts,
-    /// None.
     Hide,
 }
 

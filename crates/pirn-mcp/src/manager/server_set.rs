@@ -34,7 +34,7 @@ enum Life {
 /// A server that was registered at run time by the embedding program.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Registration {
-    /// What was registered.
+    /// The server as it was registered at run time.
     pub entry: ServerEntry,
     /// Where the entry stands that counts instead, where a file has one of the same name.
     pub overridden_by: Option<ServerOrigin>,

@@ -17,7 +17,7 @@ use crate::tools::{ServerSummary, exposures_used};
 pub enum ServerState {
     /// It is being started or asked.
     Connecting,
-    /// Calls reach it.
+    /// It is connected, and calls reach it.
     Connected,
     /// It is not connected: not needed yet, stopped because it was idle, or it ended by itself. The next call connects.
     Disconnected,
@@ -46,7 +46,7 @@ impl ServerState {
 /// Whether a server may be connected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Enablement {
-    /// It may.
+    /// It is connected when something needs it.
     Enabled,
     /// It is switched off: its tools are hidden and it is not connected.
     Disabled,
@@ -107,7 +107,7 @@ impl From<&Error> for Problem {
 /// How a server is reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum TransportKind {
-    /// A child process.
+    /// Over the standard streams of a child process.
     Stdio,
     /// Streamable HTTP, or what it falls back to.
     Http,
@@ -129,7 +129,7 @@ impl TransportKind {
 /// How a server is reached, for people: as written, with its variables not filled in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TransportSummary {
-    /// The transport.
+    /// By which transport it is reached.
     pub kind: TransportKind,
     /// The command with its arguments, or the URL without user, password, query and fragment.
     pub target: String,
@@ -187,14 +187,14 @@ pub struct ToolName {
     pub registry: String,
     /// The server's own name for it.
     pub server: String,
-    /// Who sees it.
+    /// Who sees the tool.
     pub exposure: McpExposure,
 }
 
 /// All that is known of a server at a moment.
 #[derive(Debug, Clone)]
 pub struct ServerStatus {
-    /// Its name.
+    /// The name of the server in the configuration.
     pub name: String,
     /// Where it was written.
     pub origin: ServerOrigin,
@@ -219,7 +219,7 @@ pub struct ServerStatus {
     pub facts: Option<ServerFacts>,
     /// Who sees its tools.
     pub exposure: McpExposure,
-    /// Exceptions by tool.
+    /// Exposures of single tools that differ from the server's.
     pub tool_exposures: ToolExposures,
     /// Whether it may be connected.
     pub enablement: Enablement,
@@ -253,31 +253,31 @@ impl ServerStatus {
 pub enum ServerEvent {
     /// A server came into another state.
     StateChanged {
-        /// The server.
+        /// The name of the server that it is about.
         server: String,
-        /// The state.
+        /// The state that it is in now.
         state: ServerState,
     },
     /// A server's tools were registered anew or withdrawn.
     ToolsChanged {
-        /// The server.
+        /// The name of the server that it is about.
         server: String,
     },
     /// A server said that its resources changed.
     ResourcesChanged {
-        /// The server.
+        /// The name of the server that it is about.
         server: String,
     },
     /// A server said that its prompts changed.
     PromptsChanged {
-        /// The server.
+        /// The name of the server that it is about.
         server: String,
     },
     /// Something is wrong with a server that works all the same, such as a tool that had to be left out.
     Warning {
-        /// The server.
+        /// The name of the server that it is about.
         server: String,
-        /// What, for people.
+        /// What is wrong, as a sentence for people.
         message: String,
     },
     /// The set of configured servers, or what is written about them, changed.

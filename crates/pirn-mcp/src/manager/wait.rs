@@ -17,23 +17,23 @@ const NAMESPACE_CHARS_MAX: usize = 50;
 /// Which servers to wait for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ServerSelection<'a> {
-    /// All of them.
+    /// Every configured server, hidden ones too.
     All,
     /// All but those whose tools and resources nobody sees.
     Visible,
     /// The visible ones that have tools of these names, written as a program writes them; every visible one where a name is that
     /// of a tool that searches or reads resources.
     Names(&'a [String]),
-    /// This one.
+    /// The server with this name, also a hidden one.
     Server(&'a str),
 }
 
-/// How waiting ended.
+/// Whether waiting for servers ended by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WaitOutcome {
     /// Each server is connected, failed, waits for a sign-in, is switched off, or took longer than it may to start.
     Settled,
-    /// The caller cancelled.
+    /// Whoever waited cancelled before there was an outcome.
     Cancelled,
 }
 

@@ -37,7 +37,6 @@ impl Account {
         self.shared.options.clock.now_ms()
     }
 
-    /// What is stored.
     pub(super) async fn read(&self) -> Result<Option<Entry>, Error> {
         self.store()
             .read(&self.key)

@@ -44,7 +44,6 @@ struct Turn {
     refreshed: Option<(Secret, u64)>,
     /// When a refresh failed last.
     failed_at_ms: Option<u64>,
-    /// When sign-ins began.
     sign_ins_at_ms: Vec<u64>,
 }
 
@@ -252,7 +251,6 @@ impl OAuthAuthorizer {
     }
 }
 
-/// A stored token.
 enum Token {
     Good(Secret),
     /// It has ended, or is about to.

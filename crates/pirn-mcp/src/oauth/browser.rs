@@ -35,7 +35,6 @@ pub(super) struct Attempt<'a> {
 pub(super) enum SignInFailure {
     /// The server does not know the client that a sign-in before this one registered.
     StoredClientUnknown(Error),
-    /// Anything else.
     Other(Error),
 }
 

@@ -21,7 +21,6 @@ pub(super) struct Expected {
 /// What an answer amounts to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// The person agreed.
     Code(Secret),
     /// The sign-in has failed: why.
     Failed(String),

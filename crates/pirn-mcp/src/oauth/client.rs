@@ -26,7 +26,6 @@ pub(super) enum Origin {
     Stored,
     /// It is a document.
     Document,
-    /// Just registered.
     Registered,
 }
 

@@ -29,7 +29,6 @@ pub(super) struct Fetcher {
     guard: Guard,
 }
 
-/// An answer.
 pub(super) struct Answer {
     pub(super) status: StatusCode,
     pub(super) headers: HeaderMap,
@@ -103,7 +102,6 @@ impl Fetcher {
         self.ask(url, request).await
     }
 
-    /// Posts JSON.
     pub(super) async fn post_json(
         &self,
         url: &Url,

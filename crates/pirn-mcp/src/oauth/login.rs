@@ -32,14 +32,14 @@ pub enum SignInStart {
     /// A refresh, which spares the browser where it succeeds. The default.
     #[default]
     Refresh,
-    /// The browser.
+    /// A sign-in in the browser is needed or wanted.
     Browser,
 }
 
 /// A sign-in that succeeded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SignInResult {
-    /// How.
+    /// By which way the sign-in came about.
     pub way: SignInWay,
     /// What the token is good for, separated by spaces, where the server said so.
     pub scope: Option<String>,
@@ -52,7 +52,7 @@ pub struct SignInResult {
 pub enum SignInWay {
     /// The stored refresh token was still good.
     Refreshed,
-    /// In the browser.
+    /// The user signed in on a page of the authorization server.
     Browser,
 }
 

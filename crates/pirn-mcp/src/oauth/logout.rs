@@ -1,4 +1,4 @@
-//! Signing out.
+//! Signing out: tokens are revoked where possible, and deleted.
 
 use std::time::Duration;
 
@@ -27,7 +27,7 @@ pub struct SignOutResult {
 pub enum Revocation {
     /// There was nothing to revoke, or the server offers no way.
     NotOffered,
-    /// It was told.
+    /// The authorization server has taken the token back.
     Done,
     /// It could not be told: why. The tokens stay good until they expire.
     Failed(String),

@@ -25,7 +25,6 @@ pub(super) struct Redirect {
 /// Which port to listen on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Port {
-    /// A free one.
     Any,
     /// This one, else a free one: a registration names it.
     Preferred(u16),

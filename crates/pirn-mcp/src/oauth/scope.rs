@@ -8,7 +8,6 @@ pub(super) const OFFLINE_ACCESS: &str = "offline_access";
 /// Where the scopes of a sign-in come from; each separated by spaces, empty as good as absent.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct ScopeSources<'a> {
-    /// The server's settings.
     pub(super) configured: Option<&'a str>,
     /// The refusal that leads to this sign-in.
     pub(super) challenged: Option<&'a str>,

@@ -22,7 +22,6 @@ const CHANGE_LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 /// More than thousands of servers need; a larger file is none of ours.
 const FILE_BYTES_MAX: u64 = 16 * 1024 * 1024;
 
-/// The file.
 #[derive(Debug, Clone)]
 pub(super) struct Store {
     path: PathBuf,

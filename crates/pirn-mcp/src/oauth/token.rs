@@ -27,9 +27,7 @@ pub(super) struct Client {
 pub(super) enum AuthMethod {
     /// Its id is all there is.
     None,
-    /// In the header.
     Basic,
-    /// In the form.
     Post,
 }
 

@@ -29,7 +29,6 @@ const DESCRIPTION_BYTES_MAX: usize = 32 * 1024;
 /// What the tools of a server have in common.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ServerProfile {
-    /// The server's name.
     pub(crate) name: String,
     /// The line about it in the configuration.
     pub(crate) description: Option<String>,
@@ -37,11 +36,9 @@ pub(crate) struct ServerProfile {
     pub(crate) instructions: Option<String>,
     /// Who sees its tools.
     pub(crate) exposure: McpExposure,
-    /// Exceptions by tool.
     pub(crate) tool_exposures: ToolExposures,
     /// What the user says its tools can do.
     pub(crate) effects: EffectRules,
-    /// Where it runs.
     pub(crate) reach: ServerReach,
 }
 
@@ -82,14 +79,12 @@ pub(crate) struct DefinedTool {
     pub(crate) spec: ToolSpec,
     /// What the server calls it.
     pub(crate) tool_name: String,
-    /// The server.
     server: String,
     /// What the server says of its structured results.
     structured_schema: Option<Value>,
 }
 
 impl DefinedTool {
-    /// Makes it callable.
     pub(crate) fn into_tool(self, caller: Arc<dyn ToolCaller>, spill: SpillFolder) -> Tool {
         let handler = McpToolHandler::new(
             self.server,

@@ -59,7 +59,6 @@ impl Media {
         }
     }
 
-    /// A sound.
     pub(super) fn audio(&mut self, data: &str, declared_type: &str) {
         match decode(data) {
             Some(bytes) => self.content.push(ContentBlock::Audio {

@@ -43,12 +43,9 @@ pub(crate) trait ResourceSource: Send + Sync + 'static {
     ) -> BoxFuture<'a, Result<Value, Error>>;
 }
 
-/// What is listed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum ResourceList {
-    /// Resources.
     Resources,
-    /// Templates of resources.
     Templates,
 }
 

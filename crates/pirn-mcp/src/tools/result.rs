@@ -19,7 +19,6 @@ const FACT_BYTES_MAX: usize = 500;
 
 /// What a result came from.
 pub(super) struct ResultOrigin<'a> {
-    /// The server's name.
     pub(super) server: &'a str,
     /// The server's name of the tool.
     pub(super) tool: &'a str,

@@ -18,7 +18,7 @@ const SUMMARY_CHARS_MIN: usize = 20;
 /// A server as the section needs it. Only enabled servers belong there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerSummary {
-    /// The server's name.
+    /// The name of the server in the configuration.
     pub name: String,
     /// The line about it in the configuration.
     pub description: Option<String>,
@@ -57,7 +57,6 @@ struct Listed<'a> {
     name: &'a str,
     has_script_tools: bool,
     has_search_tools: bool,
-    /// `- NAMESPACE (WAYS)`.
     start: String,
     summary: String,
 }

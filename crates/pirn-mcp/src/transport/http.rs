@@ -64,7 +64,6 @@ const WORKER_GAVE_UP: &str = "io.modelcontextprotocol/transportClosed";
 pub(crate) struct HttpParts {
     /// The server's name, for errors.
     pub(crate) server: String,
-    /// Its address.
     pub(crate) url: Url,
     /// Headers of every request.
     pub(crate) headers: Vec<(String, Secret)>,
@@ -72,7 +71,6 @@ pub(crate) struct HttpParts {
     pub(crate) authorizer: Option<Arc<dyn Authorizer>>,
     /// The client shared by all servers, from [`http_client`].
     pub(crate) http: reqwest::Client,
-    /// The connection's wire.
     pub(crate) wire: Wire,
     /// How long response headers, and each further piece of a plain body, may take. A server without a stream answers with
     /// its headers only when a call is done, so this is the longest that any call may take.

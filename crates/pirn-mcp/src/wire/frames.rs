@@ -50,7 +50,6 @@ pub(crate) struct FrameDecoder {
 enum Mode {
     /// Only white space so far.
     Start,
-    /// In a value.
     Value,
     /// In a line that is none.
     Noise,
@@ -64,7 +63,6 @@ enum Alone {
     Open,
     /// It could; the scan may have broken off.
     Maybe(Scanner),
-    /// It cannot.
     No,
 }
 

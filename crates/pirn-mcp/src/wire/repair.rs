@@ -93,7 +93,6 @@ pub(super) fn drop_odd<'a>(
         .collect()
 }
 
-/// Sets a member.
 pub(super) fn set(
     map: &mut Map<String, Value>,
     name: &str,

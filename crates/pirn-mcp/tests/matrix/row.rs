@@ -46,7 +46,6 @@ pub(crate) struct Row {
 /// How client and server are joined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Over {
-    /// A process.
     Stdio,
     /// Streamable HTTP, answers as JSON.
     Json,
@@ -115,15 +114,11 @@ pub(crate) enum Kind {
 pub(crate) enum Tools {
     /// These, in any order.
     Exactly(Vec<&'static str>),
-    /// These and others.
     With(Vec<&'static str>),
-    /// So many.
     Count(usize),
-    /// Whatever there is.
     Any,
 }
 
-/// One call.
 #[derive(Debug, Clone)]
 pub(crate) struct Call {
     pub(crate) tool: &'static str,
@@ -132,7 +127,6 @@ pub(crate) struct Call {
     pub(crate) padding: usize,
     pub(crate) stop: Stop,
     pub(crate) expect: Expect,
-    /// The latest end.
     pub(crate) within: Duration,
 }
 
@@ -145,7 +139,6 @@ pub(crate) enum Expect {
     Error(Vec<&'static str>),
     /// Either; what matters is that it ends.
     Ends,
-    /// Cancelled.
     Cancelled,
     /// A result that this function finds right.
     Result(fn(&Called) -> Result<(), String>),
@@ -156,7 +149,6 @@ pub(crate) enum Expect {
 pub(crate) enum Healthy {
     /// It works; the first try may still meet the end of the process.
     Again,
-    /// Yes: the rule.
     Works,
     /// The server as a whole is beyond use; its calls fail and say why.
     Fails(&'static str),

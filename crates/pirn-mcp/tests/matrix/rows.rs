@@ -1,4 +1,4 @@
-//! The table.
+//! The table of all rows of the matrix.
 
 mod answers;
 mod handshake;
@@ -15,7 +15,6 @@ mod waiting;
 
 use crate::row::Row;
 
-/// Every row.
 pub(crate) fn all() -> Vec<Row> {
     [
         answers::rows(),

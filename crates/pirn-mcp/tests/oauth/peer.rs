@@ -90,7 +90,6 @@ impl Default for Behaviour {
 #[derive(Debug, Clone)]
 pub(crate) struct Seen {
     pub(crate) path: String,
-    /// Query and form.
     pub(crate) fields: BTreeMap<String, String>,
     pub(crate) authorization: Option<String>,
     body: String,

@@ -1,4 +1,4 @@
-//! Tokens that end.
+//! Tokens that end, and how they are renewed.
 
 use std::sync::Arc;
 

@@ -44,11 +44,9 @@ pub(crate) enum Act {
     Agree,
     /// Agrees, but the browser comes back with another state first.
     ComeBackWrong,
-    /// Looks at it.
     Nothing,
     /// Agrees on another machine and pastes the URL.
     Paste,
-    /// Pastes this.
     PasteText(&'static str),
 }
 

@@ -37,7 +37,6 @@ const LIMITS: Timeouts = Timeouts {
 /// How long a server of its own may take to listen.
 const LISTENS_WITHIN: Duration = Duration::from_secs(20);
 
-/// One real server.
 struct Peer {
     name: &'static str,
     program: Program,

@@ -33,14 +33,10 @@ enum Form {
     /// Items as they come, like the output of any program.
     Stream,
     /// Items at the end, cut to a budget.
-    Cut {
-        tokens_max: u64,
-    },
+    Cut { tokens_max: u64 },
     /// What a model would read.
-    Laid {
-        kind: LayoutKind,
-        tokens_max: u64,
-    },
+    Laid { kind: LayoutKind, tokens_max: u64 },
+    /// The library result.
     Json,
 }
 
@@ -123,10 +119,7 @@ impl Answering {
             }
         }
         match self.form {
-            Form::Stream => {
-                tell_notes(result);
-                Ok(())
-            }
+            Form::Stream => Ok(()),
             Form::Cut { tokens_max } => {
                 let (text, cut) =
                     shown(&self.lay_out(&without_console(result), LayoutKind::Items, tokens_max));
@@ -134,7 +127,6 @@ impl Answering {
                 if let Some(remark) = cut {
                     standard::note(&remark);
                 }
-                tell_notes(result);
                 Ok(())
             }
             Form::Laid { kind, tokens_max } => {
@@ -160,16 +152,9 @@ impl Answering {
                 kind,
                 output_tokens_max,
                 folder,
-                notes: result.notes.clone(),
+                notes: Vec::new(),
             },
         )
-    }
-}
-
-/// What a reader should know besides the output.
-fn tell_notes(result: &ScriptResult) {
-    for note in &result.notes {
-        standard::note(note);
     }
 }
 

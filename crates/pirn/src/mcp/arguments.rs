@@ -17,7 +17,6 @@ const CALL_SECONDS_MAX: u64 = 86_400;
 /// The arguments of `pirn mcp`.
 #[derive(Debug, Args)]
 pub(crate) struct McpArguments {
-    /// What to do.
     #[command(subcommand)]
     pub(crate) command: McpCommand,
 }
@@ -65,7 +64,6 @@ pub(crate) enum McpCommand {
     Import(ImportArguments),
 }
 
-/// Which configuration counts.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct ConfigurationArguments {
     /// Use the MCP servers of this file, too; they win over others of the same name
@@ -76,7 +74,6 @@ pub(crate) struct ConfigurationArguments {
 /// Which files count, for a command that works in the current folder.
 #[derive(Debug, Args)]
 pub(crate) struct FilesArguments {
-    /// Which configuration.
     #[command(flatten)]
     pub(crate) configuration: ConfigurationArguments,
 
@@ -96,11 +93,10 @@ pub(crate) struct TargetArguments {
 /// The arguments of commands that change one entry.
 #[derive(Debug, Args)]
 pub(crate) struct NamedArguments {
-    /// The server
+    /// Name of the server in `mcp.json`
     #[arg(value_name = "NAME")]
     pub(crate) name: String,
 
-    /// Whose file.
     #[command(flatten)]
     pub(crate) target: TargetArguments,
 }
@@ -122,7 +118,6 @@ pub(crate) struct AddArguments {
     )]
     pub(crate) command: Vec<String>,
 
-    /// Whose file.
     #[command(flatten)]
     pub(crate) target: TargetArguments,
 
@@ -228,13 +223,13 @@ pub(crate) struct AddArguments {
 /// Who sees a server's tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ExposureWord {
-    /// Scripts
+    /// Scripts see and call them
     Codemode,
-    /// Whoever searches
+    /// Found by whoever searches
     Deferred,
-    /// The model
+    /// Declared to the model itself
     Direct,
-    /// Nobody
+    /// Nobody sees or calls them
     Hidden,
 }
 
@@ -250,7 +245,7 @@ pub(crate) enum StartWord {
 /// How a URL is spoken to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum KindWord {
-    /// Streamable HTTP
+    /// Streamable HTTP, of 2025 and later
     Http,
     /// HTTP with events, of 2024
     Sse,
@@ -259,9 +254,9 @@ pub(crate) enum KindWord {
 /// How Pirn makes itself known to an authorization server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum RegistrationWord {
-    /// Whatever works
+    /// Whatever works, in the protocol's order
     Auto,
-    /// Dynamic registration
+    /// Dynamic registration with the sign-in service
     Dcr,
     /// A client-id metadata document
     Cimd,
@@ -274,7 +269,6 @@ pub(crate) struct ListArguments {
     #[arg(long)]
     pub(crate) json: bool,
 
-    /// Which files.
     #[command(flatten)]
     pub(crate) files: FilesArguments,
 }
@@ -290,7 +284,6 @@ pub(crate) struct ToolsArguments {
     #[arg(long)]
     pub(crate) json: bool,
 
-    /// Which files.
     #[command(flatten)]
     pub(crate) files: FilesArguments,
 }
@@ -298,7 +291,7 @@ pub(crate) struct ToolsArguments {
 /// The arguments of `pirn mcp call`.
 #[derive(Debug, Args)]
 pub(crate) struct CallArguments {
-    /// The server
+    /// Name of the server in `mcp.json`
     #[arg(value_name = "SERVER")]
     pub(crate) server: String,
 
@@ -318,7 +311,6 @@ pub(crate) struct CallArguments {
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=CALL_SECONDS_MAX))]
     pub(crate) timeout: Option<u64>,
 
-    /// Which files.
     #[command(flatten)]
     pub(crate) files: FilesArguments,
 }
@@ -326,7 +318,7 @@ pub(crate) struct CallArguments {
 /// The arguments of `pirn mcp prompt`.
 #[derive(Debug, Args)]
 pub(crate) struct PromptArguments {
-    /// The server
+    /// Name of the server in `mcp.json`
     #[arg(value_name = "SERVER")]
     pub(crate) server: String,
 
@@ -342,7 +334,6 @@ pub(crate) struct PromptArguments {
     #[arg(long)]
     pub(crate) json: bool,
 
-    /// Which files.
     #[command(flatten)]
     pub(crate) files: FilesArguments,
 }
@@ -350,7 +341,7 @@ pub(crate) struct PromptArguments {
 /// The arguments of `pirn mcp login`.
 #[derive(Debug, Args)]
 pub(crate) struct LoginArguments {
-    /// The server
+    /// Name of the server in `mcp.json`
     #[arg(value_name = "NAME")]
     pub(crate) name: String,
 
@@ -367,7 +358,6 @@ pub(crate) struct LoginArguments {
     )]
     pub(crate) timeout: u64,
 
-    /// Which files.
     #[command(flatten)]
     pub(crate) files: FilesArguments,
 }
@@ -375,11 +365,10 @@ pub(crate) struct LoginArguments {
 /// The arguments of `pirn mcp logout`.
 #[derive(Debug, Args)]
 pub(crate) struct LogoutArguments {
-    /// The server
+    /// Name of the server in `mcp.json`
     #[arg(value_name = "NAME")]
     pub(crate) name: String,
 
-    /// Which files.
     #[command(flatten)]
     pub(crate) files: FilesArguments,
 }
@@ -387,7 +376,7 @@ pub(crate) struct LogoutArguments {
 /// The arguments of `pirn mcp trace`.
 #[derive(Debug, Args)]
 pub(crate) struct TraceArguments {
-    /// The server
+    /// Name of the server in `mcp.json`
     #[arg(value_name = "NAME")]
     pub(crate) name: String,
 
@@ -407,11 +396,10 @@ pub(crate) struct ImportArguments {
     #[arg(long, conflicts_with = "yes")]
     pub(crate) dry_run: bool,
 
-    /// Add without asking
+    /// Add the servers without asking first
     #[arg(long)]
     pub(crate) yes: bool,
 
-    /// Whose file.
     #[command(flatten)]
     pub(crate) target: TargetArguments,
 }

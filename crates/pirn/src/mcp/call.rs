@@ -25,7 +25,6 @@ const ARGUMENT_BYTES_MAX: u64 = 16 << 20;
 /// The id of the only call.
 const CALL_ID: &str = "call";
 
-/// Runs the command.
 pub(super) fn run(arguments: &CallArguments, invocation: &Invocation) -> Result<Exit, Failure> {
     let values = read_arguments(arguments.arguments.as_deref())?;
     let configuration =

@@ -209,7 +209,6 @@ fn change(
     Ok(Exit::Success)
 }
 
-/// Changes a file.
 pub(super) fn apply(path: &Path, edit: &Edit) -> Result<EditOutcome, Failure> {
     edit_config(path, edit).map_err(unusable)
 }

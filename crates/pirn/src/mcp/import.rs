@@ -17,7 +17,6 @@ use crate::variables::XDG_CONFIG_HOME;
 use pirn_terminal::on_one_line;
 use pirn_terminal::{Question, Reading, Tty, Typed};
 
-/// Runs the command.
 pub(super) fn run(arguments: &ImportArguments, invocation: &Invocation) -> Result<Exit, Failure> {
     let program = arguments.from.as_deref().map(program).transpose()?;
     let target = Target::new(&arguments.target, invocation)?;

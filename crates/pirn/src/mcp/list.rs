@@ -16,7 +16,6 @@ use crate::invocation::Invocation;
 use crate::standard;
 use pirn_terminal::on_one_line;
 
-/// Runs the command.
 pub(super) fn run(arguments: &ListArguments, invocation: &Invocation) -> Result<Exit, Failure> {
     let configuration = Configuration::in_current_folder(&arguments.files, invocation)?;
     let Some(configuration) = configuration else {

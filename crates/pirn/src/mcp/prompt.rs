@@ -13,7 +13,6 @@ use crate::invocation::Invocation;
 use crate::standard;
 use pirn_terminal::on_one_line;
 
-/// Runs the command.
 pub(super) fn run(arguments: &PromptArguments, invocation: &Invocation) -> Result<Exit, Failure> {
     let mut values = Map::new();
     for typed in &arguments.values {

@@ -12,7 +12,6 @@ use crate::failure::{Exit, Failure};
 use crate::invocation::Invocation;
 use crate::standard;
 
-/// Runs the command.
 pub(super) fn run(arguments: &ToolsArguments, invocation: &Invocation) -> Result<Exit, Failure> {
     let configuration = Configuration::in_current_folder(&arguments.files, invocation)?;
     let Some(configuration) = configuration else {

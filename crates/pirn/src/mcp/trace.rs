@@ -13,7 +13,6 @@ use pirn_terminal::{cut, on_one_line};
 /// Columns of one message on a terminal; files and pipes get it whole.
 const MESSAGE_COLUMNS: usize = 2_000;
 
-/// Runs the command.
 pub(super) fn run(arguments: &TraceArguments, invocation: &Invocation) -> Result<Exit, Failure> {
     let path = trace_file(&arguments.name, &invocation.host).ok_or_else(|| {
         Failure::usage("there is no home folder, so no trace").hint("set HOME or PIRN_HOME")

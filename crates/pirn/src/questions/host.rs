@@ -12,7 +12,6 @@ use super::{Said, offered};
 const ALLOWED_HOSTS: &str = "sandbox.allowedHosts";
 const PROMPT: &str = "Allow? [o]nce, [s]ession, [a]lways, [n]o: ";
 
-/// What was typed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Chosen {
     Once,

@@ -12,7 +12,6 @@ use super::{Said, said};
 /// Which answers a question about trust has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TrustOffer {
-    /// All.
     Everything,
     /// Only those that are kept.
     Kept,
@@ -43,7 +42,6 @@ pub(crate) fn trust_request(project: &ProjectTrust, offer: TrustOffer) -> Approv
     ApprovalRequest::new(subject, Effects::NONE, arguments)
 }
 
-/// What was answered.
 pub(crate) fn trust_answer(answer: &Answer) -> TrustAnswer {
     match answer {
         Answer::Allow { values, .. } => {

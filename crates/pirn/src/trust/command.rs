@@ -15,7 +15,6 @@ use pirn_settings::{
 };
 use pirn_terminal::on_one_line;
 
-/// Runs the command.
 pub(crate) fn run(arguments: &TrustArguments, invocation: &Invocation) -> Result<Exit, Failure> {
     let folder = match &arguments.path {
         Some(path) => invocation.host.cwd.join(path),

@@ -14,11 +14,9 @@ const SECONDS_MAX: f64 = 604_800.0;
 
 /// Reads the values of one object of a file: of one server, or of the file itself.
 pub(crate) struct Fields<'a> {
-    /// The file.
     pub(crate) file: &'a Path,
     /// The server, where it is about one.
     pub(crate) server: Option<&'a str>,
-    /// Found so far.
     pub(crate) problems: Vec<ConfigProblem>,
 }
 
@@ -77,7 +75,6 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// A string.
     pub(crate) fn text(&mut self, object: &Node, prefix: &str, name: &str) -> Option<String> {
         let node = object.get(name)?;
         let text = node.text().map(str::to_owned);
@@ -146,7 +143,6 @@ impl<'a> Fields<'a> {
         entries
     }
 
-    /// An object.
     pub(crate) fn object<'n>(
         &mut self,
         object: &'n Node,
@@ -161,7 +157,6 @@ impl<'a> Fields<'a> {
         None
     }
 
-    /// `true` or `false`.
     pub(crate) fn flag(&mut self, object: &Node, prefix: &str, name: &str) -> Option<bool> {
         let node = object.get(name)?;
         let flag = node.flag();
@@ -175,7 +170,6 @@ impl<'a> Fields<'a> {
         flag
     }
 
-    /// Seconds.
     pub(crate) fn seconds(&mut self, object: &Node, name: &str) -> Option<Duration> {
         let node = object.get(name)?;
         match node.value {
@@ -202,7 +196,6 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// A port.
     pub(crate) fn port(&mut self, object: &Node, prefix: &str, name: &str) -> Option<u16> {
         let node = object.get(name)?;
         if let Tree::Number(number) = node.value {
@@ -243,12 +236,10 @@ impl<'a> Fields<'a> {
         value
     }
 
-    /// An exposure.
     pub(crate) fn exposure(&mut self, object: &Node) -> Option<McpExposure> {
         self.choice(object, ("", "exposure"), SPOKEN_EXPOSURES, exposure)
     }
 
-    /// Exposures by tool.
     pub(crate) fn exposures(&mut self, object: &Node) -> Option<ToolExposures> {
         let node = self.object(object, "toolExposure", "an object of exposures by tool")?;
         let mut exposures = Vec::new();
@@ -263,7 +254,6 @@ impl<'a> Fields<'a> {
 }
 
 impl Fields<'_> {
-    /// Effects by tool.
     pub(crate) fn effects(&mut self, object: &Node) -> Vec<(String, Effects)> {
         let Some(node) = self.object(object, "effects", "an object of effects by tool") else {
             return Vec::new();

@@ -14,7 +14,6 @@ use crate::config::{
     StdioEntry, Timeouts, TransportEntry,
 };
 
-/// What `type` says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Type {
     Stdio,

@@ -68,9 +68,7 @@ pub const ALLOWED_VARIABLES_WINDOWS: &[&str] = &[
 /// How much of the environment a server gets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Inheritance {
-    /// The allowed variables.
     Allowed,
-    /// Everything.
     Everything,
 }
 

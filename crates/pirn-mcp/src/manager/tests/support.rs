@@ -30,7 +30,6 @@ pub(super) use server::FakeServer;
 pub(super) enum Answer {
     Fail(ErrorKind),
     Open(FakeServer),
-    /// Nothing, ever.
     Hang,
     /// The same after a while.
     Late(Duration, Box<Answer>),

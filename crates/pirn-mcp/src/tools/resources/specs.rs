@@ -9,7 +9,7 @@ const LIST_RESOURCES: &str = "list_mcp_resources";
 const LIST_TEMPLATES: &str = "list_mcp_resource_templates";
 const READ_RESOURCE: &str = "read_mcp_resource";
 
-/// The tools' names.
+/// The names of the tools that read resources of all servers.
 pub const RESOURCE_TOOL_NAMES: [&str; 3] = [LIST_RESOURCES, LIST_TEMPLATES, READ_RESOURCE];
 
 pub(super) fn list_spec(what: ResourceList) -> ToolSpec {

@@ -47,13 +47,10 @@ struct Shared {
 /// A request before credentials.
 #[derive(Debug)]
 pub(crate) struct Outgoing {
-    /// Its method.
     pub(crate) method: Method,
-    /// Where it goes.
     pub(crate) url: Url,
     /// Headers of the protocol; they win over configured ones.
     pub(crate) headers: HeaderMap,
-    /// JSON to send.
     pub(crate) body: Option<String>,
     /// How it is treated.
     pub(crate) purpose: Purpose,
@@ -98,7 +95,6 @@ impl Exchange {
         })
     }
 
-    /// The configured address.
     pub(crate) fn url(&self) -> &Url {
         &self.shared.url
     }
@@ -282,7 +278,6 @@ impl Exchange {
 }
 
 impl Reply {
-    /// Its status.
     pub(crate) fn status(&self) -> StatusCode {
         self.response.status()
     }

@@ -20,7 +20,6 @@ pub(crate) struct HttpFailure {
     cause: Arc<FailureCause>,
 }
 
-/// What went wrong.
 #[derive(Debug)]
 pub(crate) enum FailureCause {
     /// The host could not be reached.
@@ -28,46 +27,31 @@ pub(crate) enum FailureCause {
         /// In the words of the network.
         reason: String,
     },
-    /// The connection broke.
     Broken {
         /// In the words of the network.
         reason: String,
     },
     /// No answer began within the limit.
-    Late {
-        /// The limit.
-        limit: Duration,
-    },
+    Late { limit: Duration },
     /// A status that says no.
     Refused(Refusal),
     /// A status that says yes, and nothing that could be an answer.
     NoAnswer {
-        /// The status.
         status: u16,
-        /// The content type.
         content_type: Option<String>,
         /// The beginning of the body, for people.
         body: String,
     },
     /// A body beyond the limit.
-    TooLarge {
-        /// The limit.
-        bytes_max: usize,
-    },
+    TooLarge { bytes_max: usize },
     /// A redirect that is not followed.
     Redirected(RedirectProblem),
     /// The endpoint that the server named is somewhere else.
-    ForeignEndpoint {
-        /// What it named.
-        endpoint: String,
-    },
+    ForeignEndpoint { endpoint: String },
     /// Whoever has the tokens could not give one.
     Authorization {
-        /// Its kind.
         kind: ErrorKind,
-        /// Its message.
         message: String,
-        /// Its hints.
         hints: Vec<String>,
     },
     /// This side has closed the connection.
@@ -77,7 +61,6 @@ pub(crate) enum FailureCause {
 /// A status that says no.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Refusal {
-    /// The status.
     pub(crate) status: u16,
     /// The header of that name.
     pub(crate) www_authenticate: Option<String>,

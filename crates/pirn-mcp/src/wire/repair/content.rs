@@ -1,4 +1,4 @@
-//! Blocks of content.
+//! Blocks of content that do not fit the protocol.
 
 use rmcp::model::ContentBlock;
 use serde::Deserialize as _;

@@ -22,7 +22,6 @@ const LOG_LEVELS: [&str; 8] = [
     "emergency",
 ];
 
-/// A request's parameters.
 pub(in crate::wire) fn request(
     method: &str,
     message: &mut Map<String, Value>,
@@ -50,7 +49,6 @@ pub(in crate::wire) fn input_required(result: &mut Value, repairs: &mut Repairs)
     }
 }
 
-/// A notification's parameters.
 pub(in crate::wire) fn notification(
     method: &str,
     message: &mut Map<String, Value>,

@@ -17,9 +17,9 @@ use super::secrets;
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum TraceDirection {
-    /// To the server.
+    /// From Pirn to the server.
     Sent,
-    /// From the server.
+    /// From the server to Pirn.
     Received,
     /// Nowhere: a remark about the connection.
     Note,
@@ -31,7 +31,7 @@ pub enum TraceDirection {
 pub struct TraceLine {
     /// When, in UTC, as RFC 3339 with milliseconds.
     pub time: String,
-    /// Which way.
+    /// Which way the message went.
     pub direction: TraceDirection,
     /// The message, where it was JSON and not too long.
     #[serde(default)]

@@ -17,7 +17,6 @@ fn gives(text: &'static str) -> Call {
     Call::text("odd", text)
 }
 
-/// A small picture.
 const PIXEL: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
 pub(super) fn rows() -> Vec<Row> {

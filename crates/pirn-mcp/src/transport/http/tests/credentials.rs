@@ -1,4 +1,4 @@
-//! Tokens, refusals, redirects.
+//! Tokens, refusals and redirects of HTTP servers.
 
 use super::server::{json, response};
 use super::*;

@@ -183,7 +183,6 @@ async fn play(mut stream: BufReader<TcpStream>, script: Script) {
     drop(stream.shutdown().await);
 }
 
-/// A whole response.
 pub(crate) fn response(status: u16, headers: &[(&str, &str)], body: &str) -> Script {
     let length = body.len().to_string();
     let mut text = head(status, &[headers, &[("content-length", &length)]].concat());
@@ -192,7 +191,6 @@ pub(crate) fn response(status: u16, headers: &[(&str, &str)], body: &str) -> Scr
     vec![Step::Bytes(text.into_bytes())]
 }
 
-/// A JSON response.
 pub(crate) fn json(status: u16, body: &Value) -> Script {
     response(
         status,
