@@ -48,12 +48,12 @@ fn cells_stand_below_each_other_where_they_do_not() {
 
 #[test]
 fn long_words_are_broken_and_last_cells_can_go_on() {
-    let mut table = Table::new(30).wrapping();
+    let mut table = Table::new(40).wrapping();
     table.row(["ok", "disk", "a few words that do not fit in one line"]);
-    table.below("https://example.com/a/very/long/path");
+    table.below("https://example.com/a/very/long/path/to/it");
     assert_eq!(
         table.render(),
-        "ok  disk  a few words that do\n          not fit in one line\n\
-         \u{20} https://example.com/a/very/l\n  ong/path\n"
+        "ok  disk  a few words that do not fit in\n          one line\n\
+         \u{20} https://example.com/a/very/long/path/t\n  o/it\n"
     );
 }

@@ -1,5 +1,7 @@
 //! What people see on terminals of 40, 80 and 120 columns.
 
+use std::fmt::Write as _;
+
 use serde_json::json;
 
 use crate::mcp::SERVER;
@@ -39,10 +41,12 @@ fn tables_are_readable_at_every_width() {
             // Progress of servers is painted over.
             let shown = screen.rsplit("\u{1b}[J").next().unwrap();
             check_rows(shown, columns);
-            screens.push_str(&format!(
-                "{columns} columns: pirn {}\n{shown}\n",
+            writeln!(
+                screens,
+                "{columns} columns: pirn {}\n{shown}",
                 arguments.join(" ")
-            ));
+            )
+            .unwrap();
         }
     }
     insta::assert_snapshot!(screens);
@@ -62,7 +66,7 @@ fn questions_keep_their_margin_at_every_width() {
             assert!(row.starts_with("  |") || row.starts_with("  : "), "{row}");
         }
         check_rows(question, columns);
-        screens.push_str(&format!("{columns} columns\n{question}\n"));
+        writeln!(screens, "{columns} columns\n{question}").unwrap();
         session.answer("n\n");
         assert_eq!(session.end().0, Some(1));
     }
