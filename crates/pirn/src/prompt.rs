@@ -35,7 +35,6 @@ pub(crate) use arguments::PromptArguments;
 /// The folder of sessions, in Pirn's own.
 const SESSIONS_FOLDER: &str = "sessions";
 
-/// Runs the command.
 pub(crate) fn run(arguments: &PromptArguments, invocation: &Invocation) -> Result<Exit, Failure> {
     let cwd = working_folder(arguments.cwd.as_ref(), invocation)?;
     let gates = arguments.mcp.file_kinds();

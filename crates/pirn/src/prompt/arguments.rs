@@ -25,7 +25,7 @@ pub(crate) struct PromptArguments {
     #[arg(short, long)]
     pub(crate) print: bool,
 
-    /// What is printed
+    /// What is printed to standard output
     #[arg(
         long,
         value_name = "MODE",
@@ -66,7 +66,7 @@ pub(crate) struct PromptArguments {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Session")]
     pub(crate) session: Option<PathBuf>,
 
-    /// Keep no session
+    /// Keep no session on disk
     #[arg(long, conflicts_with = "session", help_heading = "Session")]
     pub(crate) no_session: bool,
 
@@ -131,11 +131,9 @@ pub(crate) struct PromptArguments {
     #[arg(long, conflicts_with = "yes", help_heading = "Permissions")]
     pub(crate) read_only: bool,
 
-    /// Confinement of commands.
     #[command(flatten)]
     pub(crate) confinement: ConfinementArguments,
 
-    /// Which MCP servers.
     #[command(flatten)]
     pub(crate) mcp: UsedServersArguments,
 
@@ -144,10 +142,9 @@ pub(crate) struct PromptArguments {
     pub(crate) approval: ApprovalArguments,
 }
 
-/// What is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Mode {
-    /// The last answer
+    /// The last answer as text
     Text,
     /// Everything that happens, one JSON object a line
     Json,

@@ -20,7 +20,6 @@ const AUTH_FILE: &str = "auth.json";
 /// A model that can be asked.
 #[derive(Debug)]
 pub(super) struct Chosen {
-    /// The model.
     pub(super) model: Model,
     /// What lets requests in.
     pub(super) credential: Credential,

@@ -15,7 +15,6 @@ use crate::standard;
 /// Columns of a line about a call.
 const CALL_COLUMNS_MAX: usize = 120;
 
-/// Where events go.
 #[derive(Debug)]
 pub(super) struct Output {
     mode: Mode,

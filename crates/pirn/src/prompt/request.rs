@@ -57,7 +57,6 @@ fn nothing_said() -> Failure {
 /// How long standard input is waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Wait {
-    /// Until it ends.
     ForEver,
     /// A moment for its first byte, and then until it ends.
     ForFirstByte,
