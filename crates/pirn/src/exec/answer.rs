@@ -33,10 +33,14 @@ enum Form {
     /// Items as they come, like the output of any program.
     Stream,
     /// Items at the end, cut to a budget.
-    Cut { tokens_max: u64 },
+    Cut {
+        tokens_max: u64,
+    },
     /// What a model would read.
-    Laid { kind: LayoutKind, tokens_max: u64 },
-    /// The library result.
+    Laid {
+        kind: LayoutKind,
+        tokens_max: u64,
+    },
     Json,
 }
 
