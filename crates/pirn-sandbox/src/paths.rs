@@ -29,7 +29,7 @@ pub use file_rules::{FileRefusal, FileRules, FolderRules};
 pub(crate) use placeholder::{Placeholder, PlaceholderKind};
 use plan::Plan;
 #[cfg(target_os = "linux")]
-pub(crate) use regular::open_regular;
+pub(crate) use regular::{open_regular, unless_absent};
 pub(crate) use scan::{EntriesMax, Found, Scan};
 pub use system::{HOME_READABLE_DEFAULT, OtherProgram, UNWRITABLE_DEFAULT};
 

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use libc::{MOUNT_ATTR_NODEV, MOUNT_ATTR_NOSUID, MOUNT_ATTR_RDONLY};
 
 use super::folders::SandboxFolders;
-use crate::paths::Paths;
+use crate::paths::{Paths, unless_absent};
 use crate::policy::SandboxPolicy;
 use crate::sys::{Depth, IfMissing, Kind, Links, Propagation, Step};
 
@@ -208,8 +208,8 @@ impl Builder<'_> {
             View::Covered => {
                 for place in COVERED {
                     let path = Path::new(place);
-                    let is_folder = path.symlink_metadata().is_ok_and(|found| found.is_dir());
-                    if is_folder {
+                    let found = unless_absent(path, path.symlink_metadata())?;
+                    if found.is_some_and(|found| found.is_dir()) {
                         let folder = if *place == "/sys" {
                             self.parts.empty()
                         } else {

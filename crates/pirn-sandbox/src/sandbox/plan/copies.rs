@@ -8,7 +8,7 @@ use libc::MOUNT_ATTR_RDONLY;
 
 use super::super::folders::DEVICES;
 use super::{Builder, COVERED, DeferredMount, View, make_parents, text};
-use crate::paths::Paths;
+use crate::paths::{Paths, unless_absent};
 use crate::policy::SandboxPolicy;
 use crate::sys::{Depth, IfMissing, Links, Step};
 
@@ -43,11 +43,17 @@ impl Builder<'_> {
 
     /// The shared temporary folders, none inside another, each with a copy of the private one.
     pub(super) fn take_temps(&mut self, policy: &SandboxPolicy) -> io::Result<Vec<DeferredMount>> {
-        let mut places: Vec<PathBuf> = [Path::new("/tmp"), Path::new("/var/tmp"), &policy.temp_dir]
-            .into_iter()
-            .filter_map(|place| place.canonicalize().ok())
-            .filter(|place| place.is_dir() && place.parent().is_some())
-            .collect();
+        let mut places: Vec<PathBuf> = Vec::new();
+        for place in [Path::new("/tmp"), Path::new("/var/tmp"), &policy.temp_dir] {
+            // One that cannot be looked at must not stay uncovered.
+            let Some(real) = unless_absent(place, place.canonicalize())? else {
+                continue;
+            };
+            let metadata = unless_absent(&real, real.metadata())?;
+            if metadata.is_some_and(|metadata| metadata.is_dir()) && real.parent().is_some() {
+                places.push(real);
+            }
+        }
         places.sort();
         let mut outer: Vec<PathBuf> = Vec::new();
         for place in places {
