@@ -1,5 +1,4 @@
-//! Searching and reading files as a user's scripts do it, confined as by default: against ripgrep and fd, and by the clock of the
-//! script.
+//! `grep` and `find` over a large tree as a user's scripts do it, confined as by default, against ripgrep and fd.
 
 use std::fs;
 use std::io::{BufWriter, Write as _};
@@ -20,19 +19,7 @@ const FILE_BYTES: usize = 8_000;
 const NEEDLE: &str = "needle_in_the_haystack";
 const RUNS: usize = 9;
 
-/// Small files that are read side by side, and their size.
-const READ_FILES: u32 = 1_000;
-const READ_FILE_BYTES: usize = 2_000;
-/// The file that is paged through, and the pages that are read deep in it.
-const PAGED_BYTES: usize = 200_000_000;
-const PAGES: u32 = 50;
-
 pub(crate) fn measure(options: &Options, report: &mut Report) -> Result<()> {
-    measure_search(options, report)?;
-    measure_read(options, report)
-}
-
-fn measure_search(options: &Options, report: &mut Report) -> Result<()> {
     let wants_grep = options.wants("grep.ratio");
     let wants_find = options.wants("find.ratio");
     if !(wants_grep || wants_find) {
@@ -95,63 +82,6 @@ fn ratios(tree: &Path, script: &str, program: &str, arguments: &[&str]) -> Resul
         .map(|_| Ok(ours()? / theirs()?))
         .collect::<Result<Vec<f64>>>()?;
     Ok(Samples::new(ratios))
-}
-
-fn measure_read(options: &Options, report: &mut Report) -> Result<()> {
-    if options.wants("call.read_us") {
-        let folder = tempfile::tempdir()?;
-        for number in 0..READ_FILES {
-            let path = folder.path().join(format!("{number}.txt"));
-            fs::write(
-                path,
-                "a line of a small file\n".repeat(READ_FILE_BYTES / 23),
-            )?;
-        }
-        let script = format!(
-            "const at = Date.now();
-             await Promise.all(Array.from({{length: {READ_FILES}}}, (_, n) => tools.read({{path: `${{n}}.txt`}})));
-             return Date.now() - at;"
-        );
-        let each = script_times(folder.path(), &script, 1e3 / f64::from(READ_FILES))?;
-        report.add("call.read_us", "µs", 40.0, &each);
-    }
-    if options.wants("read.page_ms") {
-        let folder = tempfile::tempdir()?;
-        let line = "2026-11-30T12:00:00Z INFO request served in 12 ms by worker 7\n";
-        let lines = PAGED_BYTES / line.len();
-        fs::write(folder.path().join("large.log"), line.repeat(lines))?;
-        let script = format!(
-            "const page = (n) => tools.read({{path: 'large.log', offset: {lines} - 2000 * (n + 1), limit: 1000}});
-             await page(0);
-             const at = Date.now();
-             for (let n = 1; n <= {PAGES}; n++) await page(n);
-             return Date.now() - at;"
-        );
-        let page = script_times(folder.path(), &script, 1.0 / f64::from(PAGES))?;
-        report.add("read.page_ms", "ms", 5.0, &page);
-    }
-    Ok(())
-}
-
-/// The milliseconds that a script returns, times `factor`.
-fn script_times(folder: &Path, script: &str, factor: f64) -> Result<Samples> {
-    let pirn = pirn()?;
-    let times = (0..RUNS)
-        .map(|_| {
-            let output = Command::new(&pirn)
-                .args(["exec", "-q", "-e", script])
-                .current_dir(folder)
-                .stdin(Stdio::null())
-                .output()?;
-            let text = String::from_utf8_lossy(&output.stdout);
-            let milliseconds: f64 = text
-                .trim()
-                .parse()
-                .with_context(|| format!("{text}{}", String::from_utf8_lossy(&output.stderr)))?;
-            Ok(milliseconds * factor)
-        })
-        .collect::<Result<Vec<f64>>>()?;
-    Ok(Samples::new(times))
 }
 
 fn timed(command: &mut Command) -> Result<f64> {
