@@ -226,9 +226,6 @@ impl Plan {
         if let Err(error) = &end.stored {
             return Err(Failure::from(anyhow::Error::from(Arc::clone(error))));
         }
-        for note in &result.notes {
-            standard::note(note);
-        }
         if let Some(confinement) = confinement
             && result.calls.iter().any(|call| call.name == COMMANDS)
         {
