@@ -219,8 +219,11 @@ impl Reading {
     }
 }
 
-/// The error that an event carries in place of something said.
+/// The error that an event carries in place of something said; some hosts put it into a list.
 fn stream_error(value: &Value) -> Option<String> {
-    let error = value.get("error").filter(|error| !error.is_null())?;
+    let first = value
+        .as_array()
+        .map_or(Some(value), |items| items.first())?;
+    let error = first.get("error").filter(|error| !error.is_null())?;
     Some(error_in(value).unwrap_or_else(|| error.to_string()))
 }

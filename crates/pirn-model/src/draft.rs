@@ -183,6 +183,11 @@ impl Draft {
         }
     }
 
+    /// The text of a block so far.
+    pub(crate) fn text(&self, at: At) -> &str {
+        self.slots.get(at.0).map_or("", |slot| slot.text.as_str())
+    }
+
     /// Adds to what the vendor wants back with the block.
     pub(crate) fn sign(&mut self, at: At, signature: &str) {
         if let Some(slot) = self.slots.get_mut(at.0).filter(|_| !signature.is_empty()) {

@@ -16,17 +16,30 @@ pub enum Api {
     /// Anthropic's messages.
     #[serde(rename = "anthropic-messages")]
     AnthropicMessages,
+    /// `OpenAI`'s responses.
+    #[serde(rename = "openai-responses")]
+    OpenAiResponses,
+    /// Google's generative language API.
+    #[serde(rename = "google-generative-ai")]
+    GoogleGenerativeAi,
 }
 
 impl Api {
     /// Every wire, in the order of the documentation.
-    pub const ALL: [Self; 2] = [Self::OpenAiCompletions, Self::AnthropicMessages];
+    pub const ALL: [Self; 4] = [
+        Self::OpenAiCompletions,
+        Self::AnthropicMessages,
+        Self::OpenAiResponses,
+        Self::GoogleGenerativeAi,
+    ];
 
     /// The name in files.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::OpenAiCompletions => "openai-completions",
             Self::AnthropicMessages => "anthropic-messages",
+            Self::OpenAiResponses => "openai-responses",
+            Self::GoogleGenerativeAi => "google-generative-ai",
         }
     }
 }

@@ -74,6 +74,13 @@ pub const PROVIDERS: &[Provider] = &[
             },
         ],
     },
+    Provider {
+        id: "google",
+        api: Api::GoogleGenerativeAi,
+        base_url: "https://generativelanguage.googleapis.com/v1beta",
+        key_variables: &["GEMINI_API_KEY", "GOOGLE_API_KEY"],
+        models: &[],
+    },
     bare(
         "openrouter",
         "https://openrouter.ai/api/v1",

@@ -2,6 +2,8 @@
 
 mod anthropic;
 mod completions;
+mod google;
+mod responses;
 
 use serde_json::Value;
 
@@ -29,6 +31,8 @@ pub fn build(request: &Request<'_>) -> HttpRequest {
     let mut http = match request.model.api {
         Api::OpenAiCompletions => completions::build(request),
         Api::AnthropicMessages => anthropic::build(request),
+        Api::OpenAiResponses => responses::build(request),
+        Api::GoogleGenerativeAi => google::build(request),
     };
     let own = request.model.headers.iter();
     http.headers
@@ -47,7 +51,9 @@ pub fn credential_headers(api: Api, credential: &Credential) -> Vec<(&'static st
     match (api, credential) {
         (_, Credential::None) => Vec::new(),
         (Api::AnthropicMessages, Credential::ApiKey(key)) => vec![("x-api-key", key.clone())],
-        (Api::OpenAiCompletions, Credential::ApiKey(token)) | (_, Credential::Bearer(token)) => {
+        (Api::GoogleGenerativeAi, Credential::ApiKey(key)) => vec![("x-goog-api-key", key.clone())],
+        (Api::OpenAiCompletions | Api::OpenAiResponses, Credential::ApiKey(token))
+        | (_, Credential::Bearer(token)) => {
             vec![bearer(token)]
         }
     }
@@ -57,6 +63,8 @@ pub(crate) fn decoder(model: &Model) -> Box<dyn Wire> {
     match model.api {
         Api::OpenAiCompletions => Box::new(completions::Completions::new(model)),
         Api::AnthropicMessages => Box::new(anthropic::Anthropic::default()),
+        Api::OpenAiResponses => Box::new(responses::Responses::default()),
+        Api::GoogleGenerativeAi => Box::new(google::Google::default()),
     }
 }
 

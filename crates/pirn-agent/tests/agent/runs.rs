@@ -35,7 +35,7 @@ struct Shared {
     /// Where the run is stopped: the number of the event.
     abort_at: Option<usize>,
     events: Arc<Mutex<Vec<String>>>,
-    /// Request bodies of both wires.
+    /// Request bodies of all wires.
     bodies: Arc<Mutex<Vec<Value>>>,
 }
 
@@ -400,17 +400,26 @@ fn pairs(agent: &Agent) -> Vec<(String, bool)> {
 /// Calls and results match, whichever wire the body is of.
 fn assert_valid(body: &Value, abort_at: usize) {
     let text = body.to_string();
-    let called = text.matches("\"tool_use\"").count() + text.matches("\"arguments\":").count();
-    let given = text.matches("\"tool_result\"").count() + text.matches("\"role\":\"tool\"").count();
+    let count =
+        |words: [&str; 3]| -> usize { words.iter().map(|word| text.matches(word).count()).sum() };
+    let called = count(["\"tool_use\"", "\"arguments\":", "\"functionCall\""]);
+    let given = count([
+        "\"tool_result\"",
+        "\"role\":\"tool\"",
+        "\"functionResponse\"",
+    ]) + text.matches("\"function_call_output\"").count();
     assert_eq!(called, given, "{abort_at}: {text}");
-    let messages = body["messages"].as_array().unwrap();
+    let messages = ["messages", "input", "contents"]
+        .iter()
+        .find_map(|key| body[key].as_array())
+        .unwrap();
     assert_eq!(messages.last().unwrap()["role"], "user", "{text}");
 }
 
 #[tokio::test(start_paused = true)]
 async fn the_beginning_of_requests_stays_the_same() {
     let (_, _, bodies) = run(&[Act::Call(2), Act::Call(1), Act::Say("hi")]).await;
-    let of_first_wire: Vec<&Value> = bodies.iter().step_by(2).collect();
+    let of_first_wire: Vec<&Value> = bodies.iter().step_by(Api::ALL.len()).collect();
     for pair in of_first_wire.windows(2) {
         let (before, after) = (
             pair[0]["messages"].as_array().unwrap(),

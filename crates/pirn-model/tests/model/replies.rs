@@ -15,6 +15,14 @@ const FIXTURES: &[(Api, &str)] = &[
         Api::AnthropicMessages,
         include_str!("fixtures/anthropic-messages.json"),
     ),
+    (
+        Api::OpenAiResponses,
+        include_str!("fixtures/openai-responses.json"),
+    ),
+    (
+        Api::GoogleGenerativeAi,
+        include_str!("fixtures/google-generative-ai.json"),
+    ),
 ];
 
 #[derive(Debug, Deserialize)]

@@ -136,6 +136,73 @@ fn anthropic_messages_carry_marks_signatures_and_errors() {
     assert_eq!(found, expected);
 }
 
+#[test]
+fn responses_are_items_that_go_back_as_they_came() {
+    let model = model(Api::OpenAiResponses, "https://api.openai.com/v1");
+    let mut messages = conversation(model.api, "model-1");
+    let item = json!({"type": "reasoning", "id": "rs_1", "encrypted_content": "ENC"});
+    if let Message::Assistant(reply) = &mut messages[2] {
+        reply.content[0] = pirn_model::Block::Thinking {
+            thinking: "Two files.".into(),
+            thinking_signature: Some(item.to_string()),
+            redacted: false,
+        };
+    }
+    let found = body(&model, &messages);
+    let call = |id: &str, path: &str| json!({"type": "function_call", "call_id": id, "name": "read", "arguments": json!({"path": path}).to_string()});
+    let expected = json!([
+        {"role": "developer", "content": "You are Pirn.\n\n<cwd>\nwork\n</cwd>"},
+        {"role": "user", "content": [{"type": "input_text", "text": "Look at both."}]},
+        item,
+        {
+            "type": "message", "role": "assistant", "status": "completed",
+            "content": [{"type": "output_text", "text": "I look.", "annotations": []}],
+        },
+        call("call_a", "a"),
+        call("call_b", "b.png"),
+        {"type": "function_call_output", "call_id": "call_a", "output": "no such file"},
+        {"type": "function_call_output", "call_id": "call_b", "output": [
+            {"type": "input_text", "text": "a picture"},
+            {"type": "input_image", "detail": "auto", "image_url": "data:image/png;base64,AAAA"},
+        ]},
+        {"role": "user", "content": [{"type": "input_text", "text": "And now?"}]},
+    ]);
+    assert_eq!(found["input"], expected);
+    assert_eq!(found["store"], false);
+    assert_eq!(found["include"], json!(["reasoning.encrypted_content"]));
+    assert_eq!(
+        found["reasoning"],
+        json!({"effort": "low", "summary": "auto"})
+    );
+}
+
+#[test]
+fn google_pairs_calls_and_results_by_name() {
+    let model = model(Api::GoogleGenerativeAi, "https://host/v1beta");
+    let found = body(&model, &conversation(model.api, "model-1"));
+    let call = |path: &str| json!({"functionCall": {"name": "read", "args": {"path": path}}});
+    let expected = json!([
+        {"role": "user", "parts": [{"text": "Look at both."}]},
+        {"role": "model", "parts": [
+            {"text": "Two files.", "thought": true, "thoughtSignature": "reasoning_content"},
+            {"text": "I look."},
+            call("a"),
+            call("b.png"),
+        ]},
+        {"role": "user", "parts": [
+            {"functionResponse": {"name": "read", "response": {"error": "no such file"}}},
+            {"functionResponse": {"name": "read", "response": {"output": "a picture"}}},
+            {"inlineData": {"mimeType": "image/png", "data": "AAAA"}},
+            {"text": "And now?"},
+        ]},
+    ]);
+    assert_eq!(found["contents"], expected);
+    assert_eq!(
+        found["generationConfig"]["thinkingConfig"],
+        json!({"includeThoughts": true, "thinkingBudget": 2048})
+    );
+}
+
 /// What a host wants otherwise: the place in the body, and what is there.
 #[test]
 fn hosts_get_what_they_want() {
@@ -267,7 +334,12 @@ fn a_longer_conversation_begins_with_the_same_bytes() {
                 retention: CacheRetention::None,
                 ..Request::new(&model, &messages[..count])
             };
-            build(&request).body["messages"].to_string()
+            let body = build(&request).body;
+            ["messages", "input", "contents"]
+                .iter()
+                .find_map(|key| body.get(*key))
+                .unwrap()
+                .to_string()
         };
         let before = text(2);
         let after = text(messages.len());
@@ -291,6 +363,14 @@ fn keys_go_where_the_vendor_looks_for_them_and_are_never_shown() {
         "authorization: Bearer s3cret"
     );
     assert_eq!(header(Api::AnthropicMessages, &key), "x-api-key: s3cret");
+    assert_eq!(
+        header(Api::OpenAiResponses, &key),
+        "authorization: Bearer s3cret"
+    );
+    assert_eq!(
+        header(Api::GoogleGenerativeAi, &key),
+        "x-goog-api-key: s3cret"
+    );
     let token = Credential::Bearer(Secret::new("tok"));
     assert_eq!(
         header(Api::AnthropicMessages, &token),

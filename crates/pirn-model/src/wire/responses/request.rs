@@ -1,0 +1,170 @@
+//! The request of `OpenAI`'s responses.
+
+use std::borrow::Cow;
+
+use serde_json::{Map, Value, json};
+
+use crate::message::{Block, ToolCall};
+use crate::model::ThinkingLevel;
+use crate::replay::{IdRule, Turn, turns};
+use crate::request::{CacheRetention, HttpRequest, Request};
+use crate::wire::join;
+
+/// What the vendor takes for ids.
+const IDS: IdRule = IdRule {
+    length_max: 64,
+    is_exact: false,
+};
+/// Characters of the name of a conversation that a cache takes.
+const CACHE_KEY_CHARACTERS_MAX: usize = 64;
+/// What stands in a result without text.
+const EMPTY_RESULT: &str = "(no output)";
+
+/// Builds the request.
+pub(in crate::wire) fn build(request: &Request<'_>) -> HttpRequest {
+    let model = request.model;
+    let mut body = Map::new();
+    body.insert("model".into(), json!(model.id));
+    body.insert("input".into(), input(request));
+    body.insert("stream".into(), json!(true));
+    // The session is here and nowhere else; thoughts come encrypted so that they can go back.
+    body.insert("store".into(), json!(false));
+    if model.compat_flag("supportsMaxOutputTokens") != Some(false) {
+        body.insert("max_output_tokens".into(), json!(request.output_limit()));
+    }
+    if !request.tools.is_empty() {
+        let tools = request.tools.iter().map(|tool| {
+            json!({
+                "type": "function",
+                "name": tool.name,
+                "description": tool.description,
+                "parameters": tool.parameters,
+                "strict": false,
+            })
+        });
+        body.insert("tools".into(), tools.collect());
+    }
+    if request.retention != CacheRetention::None
+        && let Some(id) = request.session_id
+    {
+        let key: String = id.chars().take(CACHE_KEY_CHARACTERS_MAX).collect();
+        body.insert("prompt_cache_key".into(), json!(key));
+    }
+    if model.reasoning {
+        body.insert("include".into(), json!(["reasoning.encrypted_content"]));
+        let is_on = request.thinking != ThinkingLevel::Off;
+        let has_word = model.thinking_level_map.contains_key(&request.thinking);
+        if is_on {
+            let effort = model.level_name(request.thinking);
+            body.insert(
+                "reasoning".into(),
+                json!({"effort": effort, "summary": "auto"}),
+            );
+        } else if has_word {
+            let effort = model.level_name(request.thinking);
+            body.insert("reasoning".into(), json!({"effort": effort}));
+        }
+    }
+    HttpRequest {
+        url: join(&model.base_url, "/responses"),
+        headers: Vec::new(),
+        body: Value::Object(body),
+    }
+}
+
+fn input(request: &Request<'_>) -> Value {
+    let mut input = Vec::new();
+    if !request.system.is_empty() {
+        let has_role = request.model.compat_flag("supportsDeveloperRole") != Some(false);
+        let role = if request.model.reasoning && has_role {
+            "developer"
+        } else {
+            "system"
+        };
+        input.push(json!({"role": role, "content": request.system}));
+    }
+    for turn in turns(request.messages, request.model, IDS) {
+        match turn {
+            Turn::User(blocks) => {
+                let content: Vec<Value> = blocks.iter().filter_map(|block| part(block)).collect();
+                input.push(json!({"role": "user", "content": content}));
+            }
+            Turn::Assistant(blocks) => {
+                input.extend(blocks.iter().filter_map(|block| item(block)));
+            }
+            Turn::Result {
+                id,
+                name: _,
+                content,
+                is_error: _,
+            } => input.push(
+                json!({"type": "function_call_output", "call_id": id, "output": output(&content)}),
+            ),
+        }
+    }
+    Value::Array(input)
+}
+
+fn part(block: &Block) -> Option<Value> {
+    match block {
+        Block::Text { text, .. } => Some(json!({"type": "input_text", "text": text})),
+        Block::Image { data, mime_type } => Some(json!({
+            "type": "input_image",
+            "detail": "auto",
+            "image_url": format!("data:{mime_type};base64,{data}"),
+        })),
+        Block::Thinking { .. } | Block::ToolCall(_) => None,
+    }
+}
+
+/// What a call gave: text, or parts where there are pictures.
+fn output(content: &[Cow<'_, Block>]) -> Value {
+    if content
+        .iter()
+        .any(|block| matches!(block.as_ref(), Block::Image { .. }))
+    {
+        return content.iter().filter_map(|block| part(block)).collect();
+    }
+    let texts: Vec<&str> = content.iter().filter_map(|block| block.as_text()).collect();
+    let text = texts.join("\n");
+    json!(if text.is_empty() { EMPTY_RESULT } else { &text })
+}
+
+/// A block of a reply as the item that it came as.
+fn item(block: &Block) -> Option<Value> {
+    match block {
+        Block::Text {
+            text,
+            text_signature,
+        } => {
+            let mut message = json!({
+                "type": "message",
+                "role": "assistant",
+                "status": "completed",
+                "content": [{"type": "output_text", "text": text, "annotations": []}],
+            });
+            if let Some(id) = text_signature {
+                message["id"] = json!(id);
+            }
+            Some(message)
+        }
+        // Thoughts without the item that they came in mean nothing to the vendor.
+        Block::Thinking {
+            thinking_signature, ..
+        } => serde_json::from_str(thinking_signature.as_deref()?).ok(),
+        Block::ToolCall(call) => Some(json!({
+            "type": "function_call",
+            "call_id": call.id,
+            "name": call.name,
+            "arguments": arguments(call),
+        })),
+        Block::Image { .. } => None,
+    }
+}
+
+fn arguments(call: &ToolCall) -> String {
+    match &call.arguments {
+        Value::String(text) => json!({"input": text}).to_string(),
+        other => other.to_string(),
+    }
+}
