@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use pirn_codemode::{Abort, OutputFolder, ScriptLimits, StoreBackend, tool_names};
+use pirn_codemode::{Abort, OutputFolder, ScriptLimits, StoreBackend, store_notes, tool_names};
 use pirn_mcp::ConfigProblem;
 use pirn_runtime::{
     Client, ClientOptions, Confinement, EffectPolicy, Runtime, RuntimeBuilder, ScriptEnd,
@@ -223,8 +223,15 @@ impl Plan {
     ) -> Result<Exit, Failure> {
         let result = &end.result;
         self.answering.show(result, confinement, screen)?;
-        if let Err(error) = &end.stored {
-            return Err(Failure::from(anyhow::Error::from(Arc::clone(error))));
+        match &end.stored {
+            Err(error) => return Err(Failure::from(anyhow::Error::from(Arc::clone(error)))),
+            // What became of the user's data is told even where everything else is left out.
+            Ok(commit) if !self.answering.shows_remarks() => {
+                for note in store_notes(commit) {
+                    standard::note(&note);
+                }
+            }
+            Ok(_) => {}
         }
         if let Some(confinement) = confinement
             && result.calls.iter().any(|call| call.name == COMMANDS)

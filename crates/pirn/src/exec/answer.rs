@@ -96,6 +96,15 @@ impl Answering {
         }
     }
 
+    /// Whether the result's remarks are shown with it.
+    pub(super) fn shows_remarks(&self) -> bool {
+        match self.form {
+            Form::Laid { .. } => true,
+            Form::Stream | Form::Cut { .. } => !self.is_quiet,
+            Form::Json => false,
+        }
+    }
+
     /// Shows what was not shown yet.
     pub(super) fn show(
         &self,
@@ -117,7 +126,7 @@ impl Answering {
         screen
             .finish()
             .context("standard output cannot be written")?;
-        if let (Form::Stream | Form::Cut { .. }, false) = (self.form, self.is_quiet) {
+        if matches!(self.form, Form::Stream | Form::Cut { .. }) && self.shows_remarks() {
             for remark in result.remarks() {
                 standard::note(&remark);
             }
