@@ -137,6 +137,8 @@
   };
 
   function missingInResult(key, tool, what, names) {
+    // One that is declared may be absent.
+    if (names.includes(key)) return undefined;
     const known = (Object.hasOwn(ELSEWHERE, key) ? ELSEWHERE[key] : []).filter((name) => names.includes(name));
     const close = known.length > 0 ? known : closeNames(key, names);
     const meant = close.length > 0 ? ` Did you mean ${close.slice(0, 2).join(" or ")}?` : "";

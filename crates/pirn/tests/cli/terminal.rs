@@ -49,7 +49,7 @@ fn a_script_on_standard_input_answers_nothing() {
     let place = Place::new();
     // The script is typed, as is what looks like an answer; both are read as the script.
     let mut session = Session::start(&place, &["exec", "-"]);
-    session.answer("await tools.write({path: 'a', content: 'x'});\n//\ny\n\u{4}");
+    session.answer("let y; await tools.write({path: 'a', content: 'x'});\n//\ny\n\u{4}");
     session.until("calls of write in this run: ");
     session.answer("\u{4}");
     let (code, _, seen) = session.end();
