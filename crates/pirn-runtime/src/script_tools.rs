@@ -49,7 +49,9 @@ impl Client {
             ..ExecTool::over(self.runtime().scripts()?.clone())
         };
         self.registry().register(exec.wait_tool());
-        self.registry().register(exec.into_tool());
+        let hook = Arc::new(exec.clone());
+        let tool = exec.into_tool().with_loadout_hook(hook);
+        self.registry().register(tool);
         Ok(())
     }
 }

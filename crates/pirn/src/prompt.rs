@@ -185,12 +185,7 @@ impl Work<'_> {
     ) -> Result<Agent, Failure> {
         let sections = instructions::sections(self.cwd, self.invocation, self.arguments)?;
         let session = self.session(&chosen)?;
-        let tools = tools::ClientTools::new(
-            client.clone(),
-            sections,
-            &self.settings.codemode,
-            &self.invocation.host.temp_dir,
-        )?;
+        let tools = tools::ClientTools::new(client.clone(), sections)?;
         let models = model::ChosenModel {
             client: ModelClient::new(http, ClientLimits::default()),
             chosen,

@@ -1,20 +1,17 @@
 //! The tools of a run: what a client of the runtime sees, and the script tools.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
 use futures_util::future::BoxFuture;
 use pirn_agent::{Declarations, Tools, declared, result_message};
-use pirn_codemode::{ExecTool, OutputFolder, VmEngine};
 use pirn_model::{ToolCall, ToolResultMessage};
-use pirn_runtime::{Client, engine_options, script_limits};
+use pirn_runtime::{Client, ScriptTools};
 use pirn_session::now_ms;
-use pirn_settings::CodemodeSettings;
 use pirn_tool::{CallRequest, Run};
 use tokio_util::sync::CancellationToken;
 
-use crate::failure::{Exit, Failure};
+use crate::failure::Failure;
 
 /// What the system prompt says, by the names of its sections.
 pub(super) type Sections = Vec<(String, String)>;
@@ -29,13 +26,8 @@ pub(super) struct ClientTools {
 
 impl ClientTools {
     /// Offers scripts to the client, too.
-    pub(super) fn new(
-        client: Client,
-        sections: Sections,
-        settings: &CodemodeSettings,
-        temp_dir: &Path,
-    ) -> Result<Self, Failure> {
-        offer_scripts(&client, settings, temp_dir)?;
+    pub(super) fn new(client: Client, sections: Sections) -> Result<Self, Failure> {
+        client.offer_scripts(ScriptTools::default())?;
         Ok(Self {
             client,
             sections,
@@ -56,31 +48,6 @@ impl ClientTools {
         }
         rules.join("\n")
     }
-}
-
-/// Gives the client the tools `exec` and `wait`.
-fn offer_scripts(
-    client: &Client,
-    settings: &CodemodeSettings,
-    temp_dir: &Path,
-) -> Result<(), Failure> {
-    let limits = script_limits(settings);
-    let engine = VmEngine::new(engine_options(settings, &limits)).map_err(|error| {
-        Failure::new(
-            Exit::Failed,
-            format!("the script engine cannot start: {error}"),
-        )
-    })?;
-    let exec = ExecTool {
-        limits,
-        folder: Some(OutputFolder::new(temp_dir)),
-        ..ExecTool::new(engine)
-    };
-    let registry = client.registry();
-    registry.register(exec.wait_tool());
-    let hook = Arc::new(exec.clone());
-    registry.register(exec.into_tool().with_loadout_hook(hook));
-    Ok(())
 }
 
 impl Tools for ClientTools {
