@@ -240,7 +240,7 @@ async fn a_pipe_without_a_writer_is_refused_at_once() {
         )
         .await;
     let text = bench.fails("read_text", json!({"path": "pipe"})).await;
-    assert!(text.contains("no regular file"), "{text}");
+    assert!(text.contains("not a regular file"), "{text}");
 }
 
 #[tokio::test]

@@ -94,10 +94,10 @@ fn files_of_others_and_damaged_ones_are_refused_and_stay() {
     let path = folder.path().join("state.json");
     let store = FileStateStore::open(&path).unwrap();
     for (content, problem) in [
-        ("", "no file of this kind, or it is damaged"),
+        ("", "not a file of this kind, or it is damaged"),
         (
             "{\"name\": \"a package\"}",
-            "no file of this kind, or it is damaged",
+            "not a file of this kind, or it is damaged",
         ),
         (
             r#"{"format":"other","version":1,"branches":{}}"#,

@@ -9,7 +9,7 @@ CASES = [
     dict(name="a lone string is a value", code="'text'", value="text"),
     dict(name="an empty program", code="", value=None),
     dict(name="a comment", code="# nothing", value=None),
-    dict(name="globals", code="sorted(k for k in globals() if k[:2] != '__'), __name__", value=[["display", "state", "tool"], "__main__"]),
+    dict(name="globals", code="sorted(k for k in globals() if k[:2] != '__'), __name__", value=[["display", "state", "tool", "tools"], "__main__"]),
     dict(name="classes can be pickled", code="import pickle\nclass A: pass\npickle.loads(pickle.dumps(A())).__class__.__name__", value="A"),
     dict(name="dataclasses", code="import dataclasses\n@dataclasses.dataclass\nclass P:\n    x: int = 1\nP()", text="P(x=1)"),
     dict(name="future statements", code="from __future__ import annotations\ndef f(x: Nope): return 3\nf(1)", value=3),

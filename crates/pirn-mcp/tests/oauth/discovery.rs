@@ -100,7 +100,7 @@ async fn a_setting_replaces_discovery_and_is_trusted() {
     for (url, part) in [
         ("http://auth.example.com/x", "must be https"),
         (&format!("{}/nothing", world.peer.issuer), "status 404"),
-        ("nonsense", "no URL"),
+        ("nonsense", "not a URL"),
     ] {
         let world = World::new(Behaviour::default()).await;
         let server = world.server_with(OAuthSettings {

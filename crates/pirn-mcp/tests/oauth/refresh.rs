@@ -299,7 +299,7 @@ async fn a_file_that_is_not_understood_is_an_error_that_names_it() {
         world.assert_error(
             result,
             &ErrorKind::Authorization,
-            &["mcp-auth.json", "no JSON", "repair the file"],
+            &["mcp-auth.json", "not JSON", "repair the file"],
         );
     }
     assert_eq!(std::fs::read_to_string(world.store()).unwrap(), "{\"hidden");

@@ -167,7 +167,11 @@ fn a_decision_above_covers_the_files_it_was_given_for() {
     let above = fixture.project.parent().unwrap();
     TrustAnswer::Trust.save(above, &fixture.store()).unwrap();
     assert_eq!(verdict(), "Trusted saved");
-    std::fs::write(fixture.project.join(".pirn/mcp.json"), "{}").unwrap();
+    std::fs::write(
+        fixture.project.join(".pirn/mcp.json"),
+        "{\"mcpServers\": {}}",
+    )
+    .unwrap();
     assert_eq!(verdict(), "Untrusted undecided !");
     TrustAnswer::TrustParent
         .save(&fixture.project, &fixture.store())
