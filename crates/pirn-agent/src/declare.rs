@@ -9,7 +9,7 @@ use serde_json::Map;
 pub struct Declarations {
     /// The sections of the system prompt.
     pub sections: Vec<(String, String)>,
-    /// The tools.
+    /// The tools that the model can call, with their schemas.
     pub tools: Vec<ToolDeclaration>,
 }
 

@@ -22,13 +22,13 @@ use crate::machine::{End, Machine, MachineOptions, QueueFull, Step};
 pub struct Conversation {
     /// The system prompt and the tools.
     pub instructions: Instructions,
-    /// All messages.
+    /// All messages that the model reads, the oldest first.
     pub messages: Vec<Message>,
     /// The session's id.
     pub session_id: String,
 }
 
-/// Asks a model.
+/// The way to a model: one request, one streamed reply.
 pub trait Models: Send + Sync {
     /// Asks once. A failure is a reply too, and so is an abort.
     fn reply<'a>(
@@ -42,7 +42,7 @@ pub trait Models: Send + Sync {
     fn blank(&self) -> AssistantMessage;
 }
 
-/// Makes calls.
+/// The tools of a run: what the model is told of them, and how their calls are made.
 pub trait Tools: Send + Sync {
     /// What the model is to know now.
     fn declarations(&self) -> Declarations;
@@ -127,7 +127,7 @@ impl Agent {
         }
     }
 
-    /// The session.
+    /// The session that everything said is written to.
     pub fn session(&self) -> &Session {
         &self.session
     }

@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 /// What happens in a run. Serialised as one line of JSON mode and RPC.
 #[derive(Debug, Clone, PartialEq)]
 pub enum AgentEvent {
-    /// A run begins.
+    /// A run begins: a prompt, or the next try after a failure.
     AgentStart,
-    /// A run ends.
+    /// A run ends, with an answer, a failure or an abort.
     AgentEnd {
         /// What was said in it.
         messages: Vec<Message>,
@@ -25,23 +25,23 @@ pub enum AgentEvent {
     },
     /// A turn begins: one reply with its calls.
     TurnStart,
-    /// A turn ends.
+    /// A turn ends: the reply is whole and its calls have results.
     TurnEnd {
-        /// The reply.
+        /// The reply as it is kept.
         message: Box<AssistantMessage>,
         /// What its calls gave.
         tool_results: Vec<ToolResultMessage>,
     },
-    /// A message begins.
+    /// A message begins, of whatever role.
     MessageStart {
         /// The message, as far as it is known.
         message: Message,
     },
-    /// A reply goes on.
+    /// A reply goes on: a piece of it has come.
     MessageUpdate {
         /// What was used so far.
         usage: RequestUsage,
-        /// What is new.
+        /// The piece of text, thinking or call that came last.
         event: ReplyEvent,
     },
     /// A message is complete.
@@ -49,7 +49,7 @@ pub enum AgentEvent {
         /// The message.
         message: Message,
     },
-    /// A call begins.
+    /// A call of the model's begins.
     ToolStart {
         /// The call.
         call: ToolCall,

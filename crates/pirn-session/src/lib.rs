@@ -9,7 +9,7 @@
 //! use pirn_session::{NewSession, Session, load};
 //!
 //! let sessions = tempfile::tempdir()?;
-//! let new = NewSession { cwd: "/work/project".into(), sessions: Some(sessions.path().into()), ..NewSession::default() };
+//! let new = NewSession { cwd: "/srv/project".into(), sessions: Some(sessions.path().into()), ..NewSession::default() };
 //! let mut session = Session::create(new)?;
 //! assert_eq!(session.path(), None, "nothing was said yet");
 //! session.append_message(Message::User(UserMessage::text("Hello", 0)))?;

@@ -22,7 +22,7 @@ fn texts(path: &Path) -> Vec<String> {
 
 fn session_of(folder: &Path, words: &[&str]) -> PathBuf {
     let mut session = Session::create(NewSession {
-        cwd: "/work/project".into(),
+        cwd: "/srv/project".into(),
         sessions: Some(folder.to_owned()),
         ..NewSession::default()
     })
