@@ -23,6 +23,8 @@
 mod block;
 mod foreign;
 mod form;
+mod input;
+mod keys;
 mod pager;
 mod question;
 mod screen;
@@ -30,13 +32,17 @@ mod streams;
 mod table;
 mod text;
 mod tty;
+mod width;
 
 pub use block::Block;
 pub use foreign::{Foreign, cut, on_one_line, visible_code, without_controls};
 pub use form::{Field, Form, typed_value};
+pub use input::{Connection, Decoder, Focus, Input, Scheme, TerminalColor, TerminalReply};
+pub use keys::{KeyCode, KeyPress, Modifiers, UnknownKey};
 pub use question::{Question, Reading, Typed};
 pub use screen::{LateText, RowText, Screen, ScreenWire, Target};
 pub use streams::{Hold, is_error_terminal, is_output_terminal, note, write_error, write_output};
 pub use table::Table;
 pub use text::{Emphasis, Style, Text};
 pub use tty::{Key, Keys, Tty, columns};
+pub use width::{Cluster, clusters, prefix, width};
