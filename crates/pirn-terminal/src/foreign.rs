@@ -70,6 +70,37 @@ pub(crate) fn on_its_lines(text: &str) -> String {
     shown
 }
 
+/// Text on one line as people expect to see it: as [`on_one_line`], but pictures keep the marks that join and choose them.
+pub(crate) fn shown(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    let mut before = None;
+    let mut characters = text.chars().peekable();
+    while let Some(character) = characters.next() {
+        let joins = match character {
+            '\u{fe0e}' | '\u{fe0f}' => {
+                before.is_some_and(|before| is_picture(before) || before.is_ascii_digit())
+            }
+            '\u{200d}' => {
+                before.is_some_and(|before| is_picture(before) || before == '\u{fe0f}')
+                    && characters.peek().copied().is_some_and(is_picture)
+            }
+            _ => false,
+        };
+        if !joins && (character.is_control() || is_deceptive(character)) {
+            push_escaped(&mut shown, character);
+        } else {
+            shown.push(character);
+        }
+        before = Some(character);
+    }
+    shown
+}
+
+/// Emoji and symbols, the characters that selectors and joiners belong to.
+fn is_picture(character: char) -> bool {
+    matches!(character, '\u{a9}' | '\u{ae}' | '\u{203c}'..='\u{3299}' | '\u{1f000}'..='\u{1faff}')
+}
+
 fn push_escaped(shown: &mut String, character: char) {
     match character {
         '\n' => shown.push_str("\\n"),

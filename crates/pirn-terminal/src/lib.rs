@@ -21,6 +21,7 @@
 )]
 
 mod block;
+mod editor;
 mod foreign;
 mod form;
 mod input;
@@ -35,6 +36,7 @@ mod tty;
 mod width;
 
 pub use block::Block;
+pub use editor::{Editor, EditorAction, EditorLayout};
 pub use foreign::{Foreign, cut, on_one_line, visible_code, without_controls};
 pub use form::{Field, Form, typed_value};
 pub use input::{Connection, Decoder, Focus, Input, Scheme, TerminalColor, TerminalReply};
