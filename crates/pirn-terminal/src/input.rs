@@ -38,7 +38,7 @@ pub enum TerminalReply {
     Attributes,
     /// The state of a private mode.
     Mode {
-        /// Its number.
+        /// The number of the mode.
         mode: u32,
         /// 0 for unknown, 1 set, 2 reset, 3 always set, 4 never set.
         state: u32,
@@ -47,7 +47,7 @@ pub enum TerminalReply {
     Scheme(Scheme),
     /// A colour of the terminal.
     Color {
-        /// Which one it is.
+        /// Which of its colours.
         which: TerminalColor,
         /// Red, green and blue.
         rgb: [u8; 3],
@@ -56,7 +56,7 @@ pub enum TerminalReply {
     Version(String),
 }
 
-/// Which colour of a terminal.
+/// The colours of a terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names say it")]
 pub enum TerminalColor {
@@ -163,16 +163,15 @@ impl Decoder {
             inputs.push(Input::Paste(pasted_text(&paste)));
         }
         match buffer.as_slice() {
-            [] => {}
             [ESCAPE] => inputs.push(escape_key()),
             [ESCAPE, ESCAPE] => inputs.extend([escape_key(), escape_key()]),
-            [ESCAPE, only] => inputs.extend(plain_byte(*only, Modifiers::ALT)),
+            [ESCAPE, only] => inputs.push(plain_byte(*only, Modifiers::ALT)),
             // An introducer after an escape of its own.
             [ESCAPE, ESCAPE, only] => {
                 inputs.push(escape_key());
-                inputs.extend(plain_byte(*only, Modifiers::ALT));
+                inputs.push(plain_byte(*only, Modifiers::ALT));
             }
-            // A torn sequence or character means nothing.
+            // Nothing is left, or a torn sequence or character, which means nothing.
             _ => {}
         }
         inputs
@@ -215,14 +214,9 @@ impl Decoder {
             .buffer
             .windows(PASTE_END.len())
             .position(|window| window == PASTE_END);
-        let (end, after) = match found {
-            Some(end) => (end, end + PASTE_END.len()),
-            // The end may have begun.
-            None => {
-                let end = self.buffer.len().saturating_sub(PASTE_END.len() - 1);
-                (end, end)
-            }
-        };
+        // Without one, the last bytes may be where it begins.
+        let end = found.unwrap_or(self.buffer.len().saturating_sub(PASTE_END.len() - 1));
+        let after = found.map_or(end, |end| end + PASTE_END.len());
         let room = PASTE_BYTES_MAX.saturating_sub(paste.len());
         paste.extend(self.buffer.drain(..end).take(room));
         self.buffer.drain(..after - end);
@@ -237,8 +231,7 @@ fn escape_key() -> Input {
 
 fn parse(bytes: &[u8]) -> Parsed {
     match bytes {
-        [] => Parsed::Incomplete,
-        [ESCAPE] | [ESCAPE, ESCAPE] => Parsed::Incomplete,
+        [] | [ESCAPE] | [ESCAPE, ESCAPE] => Parsed::Incomplete,
         [ESCAPE, rest @ ..] => match rest {
             // Some terminals put an escape before a sequence where alt was held.
             [ESCAPE, b'[' | b'O', ..] => {
@@ -247,7 +240,7 @@ fn parse(bytes: &[u8]) -> Parsed {
             [ESCAPE, ..] => Parsed::Taken(1, Some(escape_key())),
             _ => after_escape(rest, 1, Modifiers::NONE),
         },
-        [byte, ..] if byte.is_ascii() => Parsed::Taken(1, plain_byte(*byte, Modifiers::NONE)),
+        [byte, ..] if byte.is_ascii() => Parsed::Taken(1, Some(plain_byte(*byte, Modifiers::NONE))),
         _ => character(bytes, 0, Modifiers::NONE),
     }
 }
@@ -256,7 +249,7 @@ fn parse(bytes: &[u8]) -> Parsed {
 fn after_escape(rest: &[u8], before: usize, held: Modifiers) -> Parsed {
     match rest {
         [b'[', sequence @ ..] => csi::parse(sequence, before + 1, held),
-        [b'O'] => Parsed::Incomplete,
+        [] | [b'O' | b']' | b'P' | b'_'] => Parsed::Incomplete,
         [b'O', key, ..] => match csi::application_key(*key) {
             Some(code) => key_after(before + 2, code, held),
             None => Parsed::Taken(
@@ -267,14 +260,12 @@ fn after_escape(rest: &[u8], before: usize, held: Modifiers) -> Parsed {
                 ))),
             ),
         },
-        [b']' | b'P' | b'_'] => Parsed::Incomplete,
         [b']', first, ..] if first.is_ascii_digit() => answer(rest, before),
         [b'P', b'>' | b'!' | b'0'..=b'9', ..] | [b'_', b'G', ..] => answer(rest, before),
         [byte, ..] if byte.is_ascii() => {
-            Parsed::Taken(before + 1, plain_byte(*byte, Modifiers::ALT))
+            Parsed::Taken(before + 1, Some(plain_byte(*byte, Modifiers::ALT)))
         }
         [_, ..] => character(rest, before, Modifiers::ALT),
-        [] => Parsed::Incomplete,
     }
 }
 
@@ -313,7 +304,7 @@ fn character(bytes: &[u8], before: usize, held: Modifiers) -> Parsed {
 }
 
 /// The key of one byte below 128.
-fn plain_byte(byte: u8, held: Modifiers) -> Option<Input> {
+fn plain_byte(byte: u8, held: Modifiers) -> Input {
     let control = held.with(Modifiers::CTRL);
     let (code, held) = match byte {
         b'\r' => (KeyCode::Enter, held),
@@ -327,7 +318,7 @@ fn plain_byte(byte: u8, held: Modifiers) -> Option<Input> {
         0x01..=0x1a => (KeyCode::Char(char::from(byte + 0x60)), control),
         _ => (KeyCode::Char(char::from(byte)), held),
     };
-    Some(Input::Key(KeyPress::new(code, held)))
+    Input::Key(KeyPress::new(code, held))
 }
 
 /// An answer of text, up to its end mark. `rest` begins with its introducer.

@@ -98,7 +98,7 @@ impl Modifiers {
 /// A key with the modifiers that were held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct KeyPress {
-    /// The key itself.
+    /// The key that was pressed.
     pub code: KeyCode,
     /// What was held with it.
     pub modifiers: Modifiers,
