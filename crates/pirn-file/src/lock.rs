@@ -14,7 +14,11 @@ const RETRY: Duration = Duration::from_millis(5);
 /// lock goes, because removing it would let two processes lock two files.
 #[derive(Debug)]
 pub struct FileLock {
-    _file: File,
+    #[cfg_attr(
+        not(unix),
+        expect(dead_code, reason = "held, and shared on Unix alone")
+    )]
+    file: File,
 }
 
 impl FileLock {
@@ -23,10 +27,16 @@ impl FileLock {
     pub fn try_acquire(path: &Path) -> io::Result<Option<Self>> {
         let file = options().open(path)?;
         match file.try_lock() {
-            Ok(()) => Ok(Some(Self { _file: file })),
+            Ok(()) => Ok(Some(Self { file })),
             Err(TryLockError::WouldBlock) => Ok(None),
             Err(TryLockError::Error(error)) => Err(error),
         }
+    }
+
+    /// The lock as a descriptor that holds it, too: it is free when all of them are closed, in whichever process.
+    #[cfg(unix)]
+    pub fn share(&self) -> io::Result<std::os::fd::OwnedFd> {
+        Ok(self.file.try_clone()?.into())
     }
 
     /// Takes the lock, and waits on this thread until `limit` has passed; then `None`.

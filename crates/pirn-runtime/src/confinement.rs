@@ -106,6 +106,13 @@ impl Confinement {
         shortcoming(self.sandbox.as_ref()?.report().ok()?)
     }
 
+    /// What there is to tell that no command's result has told: what was set aside after an earlier Pirn was killed.
+    pub fn take_notes(&self) -> Vec<String> {
+        self.sandbox
+            .as_ref()
+            .map_or_else(Vec::new, Sandbox::take_notes)
+    }
+
     /// That commands run without confinement because the user says so, for people; to be told before the first of them.
     pub fn warning(&self) -> Option<String> {
         match self.profile {

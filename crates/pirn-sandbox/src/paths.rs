@@ -7,6 +7,8 @@
 #[cfg(target_os = "linux")]
 mod aside;
 #[cfg(target_os = "linux")]
+mod baseline;
+#[cfg(target_os = "linux")]
 mod cache;
 mod concealed;
 mod file_rules;
@@ -23,11 +25,15 @@ use std::time::Duration;
 
 use crate::policy::Profile;
 #[cfg(target_os = "linux")]
-pub(crate) use cache::PathCache;
+pub(crate) use baseline::Baseline;
+#[cfg(target_os = "linux")]
+pub(crate) use cache::{Look, PathCache};
 pub(crate) use file_rules::FileRulesCache;
 pub use file_rules::{FileRefusal, FileRules, FolderRules};
 pub(crate) use placeholder::{Placeholder, PlaceholderKind};
 use plan::Plan;
+#[cfg(target_os = "linux")]
+pub(crate) use plan::Planned;
 #[cfg(target_os = "linux")]
 pub(crate) use regular::{open_regular, unless_absent};
 pub(crate) use scan::{EntriesMax, Found, Scan};

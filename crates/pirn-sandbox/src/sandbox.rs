@@ -24,6 +24,8 @@ mod backend;
 #[cfg(target_os = "linux")]
 mod folders;
 #[cfg(target_os = "linux")]
+mod journal;
+#[cfg(target_os = "linux")]
 mod machine;
 #[cfg(target_os = "linux")]
 mod placeholders;
@@ -49,6 +51,11 @@ struct Inner {
     /// Held while it is prepared.
     preparing: Mutex<()>,
     file_rules: FileRulesCache,
+    /// Whether what commands of a killed Pirn made has been looked at.
+    #[cfg(target_os = "linux")]
+    recovered: OnceLock<()>,
+    /// What there is to tell that no command's result has told.
+    notes: Mutex<Vec<String>>,
 }
 
 /// What a preparation came to.
@@ -103,6 +110,9 @@ impl Sandbox {
                 prepared: OnceLock::new(),
                 preparing: Mutex::new(()),
                 file_rules: FileRulesCache::default(),
+                #[cfg(target_os = "linux")]
+                recovered: OnceLock::new(),
+                notes: Mutex::default(),
             }),
         }
     }
@@ -121,8 +131,55 @@ impl Sandbox {
         if let Some(prepared) = prepared.get() {
             return Ok(prepared);
         }
+        self.recover().map_err(|source| Error::preparing(&source))?;
         let made = Preparation::of(policy)?;
         Ok(prepared.get_or_init(|| made))
+    }
+
+    /// Looks at what commands of a Pirn that was killed have made, once, before anything is run or opened for somebody.
+    #[cfg(target_os = "linux")]
+    fn recover(&self) -> std::io::Result<()> {
+        if self.inner.recovered.get().is_some() {
+            return Ok(());
+        }
+        let found = journal::recover(&self.inner.policy)?;
+        let mut notes = self
+            .inner
+            .notes
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        notes.extend(found);
+        self.inner.recovered.get_or_init(|| ());
+        Ok(())
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    #[expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "as on Linux")]
+    fn recover(&self) -> std::io::Result<()> {
+        Ok(())
+    }
+
+    /// What there is to tell that no command's result has told: what was set aside of what commands made before Pirn was killed, one
+    /// sentence each.
+    pub fn take_notes(&self) -> Vec<String> {
+        std::mem::take(
+            &mut *self
+                .inner
+                .notes
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner),
+        )
+    }
+
+    /// Looks at what children have made so far and sets aside what would start programs in the user's name, while they go on. Says
+    /// what, one sentence each. Blocks for as long as it takes to ask each writable folder for changes.
+    pub fn look_meanwhile(&self) -> Vec<String> {
+        let mut notes = self.take_notes();
+        #[cfg(target_os = "linux")]
+        if let Some(confined) = self.prepared_level() {
+            notes.extend(confined.cache().look_meanwhile(self.policy()));
+        }
+        notes
     }
 
     /// Whether it has been prepared. Nothing ran in it before.
@@ -148,6 +205,9 @@ impl Sandbox {
             .get()
             .and_then(|prepared| prepared.confined.as_ref());
         let private_temp = confined.map(PreparedLevel::private_temp);
+        if let Err(error) = self.recover() {
+            return Arc::new(FileRules::unknown(policy, &error));
+        }
         file_rules.get(policy, private_temp, Instant::now())
     }
 
@@ -207,9 +267,11 @@ impl Sandbox {
     /// sentence each.
     #[cfg(target_os = "linux")]
     pub(crate) fn look(&self, ended: Instant) -> Vec<String> {
-        self.prepared_level().map_or_else(Vec::new, |confined| {
-            confined.cache().look(self.policy(), ended)
-        })
+        let mut notes = self.take_notes();
+        if let Some(confined) = self.prepared_level() {
+            notes.extend(confined.cache().look(self.policy(), ended));
+        }
+        notes
     }
 
     #[cfg(target_os = "linux")]
@@ -250,7 +312,7 @@ impl Drop for Inner {
     fn drop(&mut self) {
         // A child that nobody waited for has been killed by now, or is about to be.
         if let Some(confined) = self.prepared.get().and_then(|made| made.confined.as_ref()) {
-            confined.cache().look_at_last(&self.policy);
+            confined.look_at_last(&self.policy);
         }
     }
 }

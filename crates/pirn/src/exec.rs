@@ -233,6 +233,12 @@ impl Plan {
             }
             Ok(_) => {}
         }
+        for note in confinement
+            .iter()
+            .flat_map(|confinement| confinement.take_notes())
+        {
+            standard::note(&note);
+        }
         if let Some(confinement) = confinement
             && result.calls.iter().any(|call| call.name == COMMANDS)
         {

@@ -75,6 +75,13 @@ pub(crate) fn run(arguments: &PromptArguments, invocation: &Invocation) -> Resul
         runtime.shutdown().await;
         ended
     });
+    for note in runtime
+        .confinement()
+        .iter()
+        .flat_map(|confinement| confinement.take_notes())
+    {
+        standard::note(&note);
+    }
     interrupts.work_ended();
     event_loop.shutdown_background();
     ended

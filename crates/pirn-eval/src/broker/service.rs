@@ -399,6 +399,7 @@ impl Service {
             detail: String::new(),
             is_cut: active.output.is_cut(),
             decisions: self.end_network(),
+            set_aside: self.set_aside(&active.runner),
         });
         encode_report(&mut lines, &report);
         if let Some((branch, worker, interpreter)) = active.into_worker() {
@@ -448,6 +449,7 @@ impl Service {
             detail,
             is_cut: active.output.is_cut(),
             decisions: self.end_network(),
+            set_aside: self.set_aside(&active.runner),
         });
         encode_report(&mut lines, &report);
         self.writer.send(&lines)?;
@@ -462,6 +464,19 @@ impl Service {
         };
         factory.give_up_questions();
         factory.decisions()
+    }
+
+    /// Looks at what programs have made, before anybody is told of the end of one: processes that it left may go on.
+    fn set_aside(&self, runner: &Runner) -> Vec<String> {
+        let mut found = match runner {
+            // Looked at when it ended.
+            Runner::Process { child, .. } => child.set_aside(),
+            Runner::Fork { .. } => Vec::new(),
+        };
+        if let Ok(factory) = &self.factory {
+            found.extend(factory.sandbox().look_meanwhile());
+        }
+        found
     }
 
     /// Why a worker ended before it was ready.

@@ -125,6 +125,8 @@ pub(crate) struct Ended {
     pub(crate) is_cut: bool,
     /// What its network proxy decided meanwhile.
     pub(crate) decisions: Vec<HostDecision>,
+    /// What was set aside of what it had made, as sentences.
+    pub(crate) set_aside: Vec<String>,
 }
 
 /// Why an eval was over for the broker.

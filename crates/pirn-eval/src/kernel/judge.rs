@@ -108,6 +108,7 @@ pub(super) fn judge(
         End::Ended(ended) => {
             outcome.is_cut = ended.is_cut;
             outcome.decisions.clone_from(&ended.decisions);
+            outcome.notes.extend_from_slice(&ended.set_aside);
             match ended.cause {
                 Cause::Finished => context.engine == EngineName::Fresh && is_complete,
                 Cause::Kept => is_complete,

@@ -21,7 +21,32 @@ pub(crate) const TESTS: &[Test] = &[
     ),
     ("failures_keep_what_was_printed", kept_in_failures),
     ("long_errors_are_cut_to_the_limit", long_errors),
+    (
+        "what_programs_made_is_looked_at_after_each_eval",
+        looked_at_after_each,
+    ),
 ];
+
+/// Files that would start programs in the user's name do not wait for the end of the kernel.
+fn looked_at_after_each() {
+    block_on(async {
+        let bench = Bench::scripted();
+        let work = bench.folder.path().join("work");
+        let code = format!(
+            "os.chdir('{}'); os.makedirs('.vscode'); open('.vscode/tasks.json', 'w').close(); finish()",
+            work.display()
+        );
+        for time in 1..=2 {
+            let outcome = bench.eval(&code).await;
+            assert_ok(&outcome);
+            let notes = outcome.notes.join("\n");
+            let aside = format!(".vscode.set-aside-{time}");
+            assert!(notes.contains(&aside), "{notes}");
+            assert!(!work.join(".vscode").exists());
+            assert!(work.join(aside).join("tasks.json").exists());
+        }
+    });
+}
 
 fn whole() {
     let code = r"

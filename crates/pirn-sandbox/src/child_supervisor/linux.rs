@@ -65,6 +65,7 @@ impl ChildSupervisor {
                 .map_err(SpawnError::Explained)?,
             None => Launch {
                 descriptors,
+                lock: None,
                 confinement: None,
                 purpose: Purpose::Run,
             },
@@ -105,11 +106,11 @@ impl ChildSupervisor {
         let findings = Arc::clone(&set_aside);
         tokio::spawn(async move {
             let watcher = presence.map(|presence| Watcher { presence, findings });
-            follow(reports, &sender, watcher.as_ref()).await;
+            let are_others_left = follow(reports, &sender, watcher.as_ref()).await;
             // Only collects the exit status, so that no zombie is left.
             let _status = supervisor.wait().await;
             // Also when nobody said how it ended.
-            if let Some(watcher) = watcher {
+            if let Some(watcher) = watcher.filter(|_| are_others_left) {
                 watcher.look().await;
             }
             sender.send_modify(|state| {
@@ -183,12 +184,13 @@ impl Watcher {
 }
 
 /// Copies the supervisor's reports into the state, to the end. That the program has ended is told when it was looked at what it
-/// has made.
+/// has made. Says whether somebody may have gone on after that look.
 async fn follow(
     mut lifeline: tokio::net::UnixStream,
     sender: &watch::Sender<ChildState>,
     watcher: Option<&Watcher>,
-) {
+) -> bool {
+    let mut are_others_left = true;
     let mut frame = [0; MESSAGE_BYTES];
     while lifeline.read_exact(&mut frame).await.is_ok() {
         let Some(Message::Ended(report)) = Message::decode(frame) else {
@@ -202,7 +204,9 @@ async fn follow(
             state.all_gone = !report.others_left;
             state.out_of_memory = report.out_of_memory;
         });
+        are_others_left = report.others_left;
     }
+    are_others_left
 }
 
 /// Occupies the numbers that the child's descriptors are to have, so that the pipe by which the standard library learns of exec

@@ -20,6 +20,9 @@ use crate::policy::SandboxPolicy;
 /// Notes that nobody has fetched; more would bury everything else.
 const NOTES_MAX: usize = 50;
 
+/// How often it is looked again when something was set aside: a child that lives can make more of it meanwhile.
+const LOOK_ROUNDS_MAX: u32 = 16;
+
 /// Keeps the paths of one policy for some seconds.
 #[derive(Debug, Default)]
 pub(crate) struct PathCache {
@@ -45,7 +48,7 @@ struct State {
 struct CachedPaths {
     /// When its walk began.
     at: Instant,
-    planned: Planned,
+    planned: Arc<Planned>,
     paths: Arc<Paths>,
 }
 
@@ -82,6 +85,11 @@ impl PathCache {
         Some(Arc::clone(&self.state().last.as_ref()?.paths))
     }
 
+    /// What was found last, as it was before the children that are started now.
+    pub(crate) fn planned(&self) -> Option<Arc<Planned>> {
+        Some(Arc::clone(&self.state().last.as_ref()?.planned))
+    }
+
     /// A child starts.
     pub(crate) fn child_starts(&self) {
         let mut state = self.state();
@@ -95,8 +103,8 @@ impl PathCache {
         state.living = state.living.saturating_sub(1);
     }
 
-    /// Looks once more where a child has ended since the last look.
-    pub(crate) fn look_at_last(&self, policy: &SandboxPolicy) {
+    /// Looks once more where a child has ended since the last look. Says whether everything has been looked at.
+    pub(crate) fn look_at_last(&self, policy: &SandboxPolicy) -> bool {
         let is_needed = {
             let state = self.state();
             state.is_unseen || state.is_unlooked
@@ -104,15 +112,27 @@ impl PathCache {
         if is_needed {
             self.look(policy, Instant::now());
         }
+        !self.state().is_unseen
     }
 
-    /// Looks at what children have made until `ended`, and sets aside what would run something. Where that fails, no child
-    /// starts until it works.
+    /// Looks at what children have made until `ended`, when one of them has ended, and sets aside what would run something. Where
+    /// that fails, no child starts until it works.
     pub(crate) fn look(&self, policy: &SandboxPolicy, ended: Instant) -> Look {
-        if !can_write(policy.profile) {
-            return Vec::new();
-        }
+        let (look, mut state) = self.look_until(policy, ended);
+        state.is_unlooked = state.living > 1;
+        look
+    }
+
+    /// Looks at what children have made until now, and go on to make.
+    pub(crate) fn look_meanwhile(&self, policy: &SandboxPolicy) -> Look {
+        self.look_until(policy, Instant::now()).0
+    }
+
+    fn look_until(&self, policy: &SandboxPolicy, ended: Instant) -> (Look, MutexGuard<'_, State>) {
         let mut state = self.state();
+        if !can_write(policy.profile) {
+            return (std::mem::take(&mut state.notes), state);
+        }
         let is_seen = state.last.as_ref().is_some_and(|last| last.at > ended);
         if (!is_seen || state.is_unseen)
             && let Err(error) = state.refresh(policy, Instant::now(), Newcomers::OfChildren)
@@ -121,13 +141,27 @@ impl PathCache {
                 "Sandbox: what the command has made could not be looked at, and nothing more is run until it can: {error}"
             ));
         }
-        state.is_unlooked = state.living > 1;
-        std::mem::take(&mut state.notes)
+        (std::mem::take(&mut state.notes), state)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Looks at what the children of another process have made since these places were as `before`, and sets aside what would run
+/// something.
+pub(super) fn look_since(policy: &SandboxPolicy, before: &Planned) -> io::Result<Look> {
+    let mut state = State::default();
+    let mut roots = before.paths.write_roots.clone();
+    roots.push(before.paths.working_folder.clone());
+    let found = state.scan.walk(
+        &super::without_nested(roots),
+        &plan::names_of_interest(policy),
+        EntriesMax(policy.protection.files_max),
+    )?;
+    state.set_aside_new(policy, before, &found)?;
+    Ok(state.notes)
 }
 
 impl State {
@@ -159,21 +193,38 @@ impl State {
         self.is_unseen |= newcomers == Newcomers::OfChildren;
         let names = plan::names_of_interest(policy);
         let bound = EntriesMax(policy.protection.files_max);
-        let mut found = self.scan.walk(&roots, &names, bound)?;
-        if newcomers == Newcomers::OfChildren
-            && let Some(last) = self.last.take()
-        {
-            let looked = self.set_aside_new(policy, &last, &found);
-            self.last = Some(last);
-            let moved = looked?;
-            if moved > 0 {
-                found = self.scan.walk(&roots, &names, bound)?;
+        let mut rounds = 0;
+        let planned = loop {
+            let found = self.scan.walk(&roots, &names, bound)?;
+            if newcomers == Newcomers::OfUser {
+                break plan::make(policy, &found, &self.made)?;
             }
-        }
-        let planned = plan::make(policy, &found, &self.made)?;
+            let before = self.last.as_ref().map(|last| Arc::clone(&last.planned));
+            let Some(before) = before else {
+                break plan::make(policy, &found, &self.made)?;
+            };
+            if self.set_aside_new(policy, &before, &found)? == 0 {
+                let planned = plan::make(policy, &found, &self.made)?;
+                // A repository that appeared meanwhile is the child's, too.
+                if planned.git.iter().all(|folder| before.git.contains(folder)) {
+                    break planned;
+                }
+            }
+            rounds += 1;
+            if rounds >= LOOK_ROUNDS_MAX {
+                return Err(io::Error::other(format!(
+                    "a command made new files that start programs while it was looked at what it had made, {LOOK_ROUNDS_MAX} times \
+                     in a row"
+                )));
+            }
+        };
         let paths = match &self.last {
             Some(last) if *last.paths == planned.paths => Arc::clone(&last.paths),
             Some(_) | None => Arc::new(planned.paths.clone()),
+        };
+        let planned = match &self.last {
+            Some(last) if *last.planned == planned => Arc::clone(&last.planned),
+            Some(_) | None => Arc::new(planned),
         };
         self.last = Some(CachedPaths {
             at: now,
@@ -188,15 +239,15 @@ impl State {
     fn set_aside_new(
         &mut self,
         policy: &SandboxPolicy,
-        before: &CachedPaths,
+        before: &Planned,
         found: &Found,
     ) -> io::Result<usize> {
-        let mut moved = self.mend_known(&before.planned)?;
+        let mut moved = self.mend_known(before)?;
         let roots = &before.paths.write_roots;
         let is_writable = |path: &Path| roots.iter().any(|root| path.starts_with(root));
         for place in found.git.iter().chain(&found.bare) {
             for folder in git::folders_of(place)? {
-                if !is_writable(&folder.path) || before.planned.git.contains(&folder) {
+                if !is_writable(&folder.path) || before.git.contains(&folder) {
                     continue;
                 }
                 for note in aside::disarm(&folder)? {
@@ -208,7 +259,7 @@ impl State {
         }
         let dotted = plan::dotted_in_home(policy, roots)?;
         for place in found.pirn.iter().chain(&found.unwritable).chain(&dotted) {
-            let is_known = before.planned.guarded.contains(place)
+            let is_known = before.guarded.contains(place)
                 || before.paths.placeholders.iter().any(|p| p.path == *place)
                 || before.paths.protected.contains(place);
             if is_known {

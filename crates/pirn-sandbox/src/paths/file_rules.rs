@@ -208,7 +208,7 @@ impl FileRules {
     }
 
     /// Rules that allow nothing.
-    fn unknown(policy: &SandboxPolicy, error: &io::Error) -> Self {
+    pub(crate) fn unknown(policy: &SandboxPolicy, error: &io::Error) -> Self {
         Self {
             profile: policy.profile,
             named: Vec::new(),

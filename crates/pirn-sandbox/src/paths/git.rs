@@ -7,8 +7,11 @@ use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Component, Path, PathBuf};
 
+use serde::{Deserialize, Serialize};
+
 use super::plan::{Plan, WhenAbsent};
 use super::regular::{read_regular, unless_absent};
+use crate::os_text;
 pub(crate) use settings::harmless_settings;
 
 /// How deep folders of submodules may lie below `modules`, whose names are paths.
@@ -21,14 +24,16 @@ const FAMILY_MAX: usize = 10_000;
 pub(super) const HERE: &[u8] = b".\n";
 
 /// A git folder, without links in its path.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub(crate) struct GitFolder {
+    #[serde(with = "os_text::path")]
     pub(crate) path: PathBuf,
     pub(crate) kind: GitFolderKind,
 }
 
 /// What git reads from a git folder.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub(crate) enum GitFolderKind {
     /// Everything.
     Whole,

@@ -22,7 +22,7 @@ use crate::sys;
 const HEAD_BYTES_MAX: u64 = 4 * 1024;
 
 /// What a policy comes to, and what is looked at again when a child has ended.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Planned {
     pub(crate) paths: Paths,
     /// The git folders in writable places that were there before.

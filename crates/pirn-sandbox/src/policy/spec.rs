@@ -83,6 +83,28 @@ impl PolicySpec {
         }
     }
 
+    /// What a policy says about files. Its network is off: no proxy is data.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn of_files(policy: &SandboxPolicy) -> Self {
+        let policy = policy.clone();
+        Self {
+            profile: policy.profile,
+            network: NetworkMode::Off,
+            network_rules: NetworkRules::default(),
+            private_networks: false,
+            working_folder: policy.working_folder,
+            write_roots: policy.write_roots,
+            readable: policy.readable,
+            unreadable: policy.unreadable,
+            home: policy.home,
+            protection: policy.protection,
+            temp_dir: policy.temp_dir,
+            limits: policy.limits,
+            level: policy.level,
+            require: policy.require,
+        }
+    }
+
     /// The same for work in another folder.
     #[must_use]
     pub fn in_folder(mut self, working_folder: &Path) -> Self {

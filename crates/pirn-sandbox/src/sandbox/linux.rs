@@ -20,6 +20,7 @@ use libc::{c_int, sock_filter};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::folders::SandboxFolders;
+use super::journal::Journal;
 use super::machine::{self, ChosenLevel, LevelFacts};
 use super::placeholders::{PlaceholderCheck, Placeholders};
 use super::plan::{MountPlan, Proc, Shape, View, plan};
@@ -69,6 +70,7 @@ pub(crate) struct PreparedLevel {
     placeholders: Placeholders,
     parts: SandboxFolders,
     cache: PathCache,
+    journal: Journal,
 }
 
 /// What is made from the paths of a policy, and stays good while those do.
@@ -151,6 +153,7 @@ impl PreparedLevel {
             placeholders: Placeholders::new(parts.folder()),
             parts,
             cache: PathCache::default(),
+            journal: Journal::default(),
         })
     }
 
@@ -258,8 +261,13 @@ impl PreparedLevel {
             .mounts
             .as_ref()
             .map(|mounts| self.namespaces(mounts));
+        let lock = match (purpose, self.cache.planned()) {
+            (Purpose::Run, Some(planned)) => self.journal.enter(policy, &planned)?,
+            (Purpose::Run, None) | (Purpose::Try, _) => None,
+        };
         Ok(Launch {
             descriptors,
+            lock,
             confinement: Some(Confinement {
                 namespaces: namespaces.transpose()?,
                 directory: CString::new(directory.as_os_str().as_bytes())?,
@@ -275,6 +283,14 @@ impl PreparedLevel {
     /// What children make in writable places is looked at when they have ended.
     pub(crate) fn cache(&self) -> &PathCache {
         &self.cache
+    }
+
+    /// Looks at what nobody has looked at, when all children are gone. What cannot be looked at is left to the next Pirn.
+    pub(super) fn look_at_last(&self, policy: &SandboxPolicy) {
+        let are_gone = self.journal.wait_for_children();
+        if self.cache.look_at_last(policy) && are_gone {
+            self.journal.leave();
+        }
     }
 
     fn namespaces(&self, mounts: &MountPlan) -> io::Result<Namespaces> {

@@ -18,6 +18,8 @@ pub(crate) struct Launch {
     pub(crate) descriptors: Vec<Arc<OwnedFd>>,
     /// What it is confined by.
     pub(crate) confinement: Option<Confinement>,
+    /// Stays open in the supervisor until every process of the child is gone, so that a lock on it shows that some are left.
+    pub(crate) lock: Option<Arc<OwnedFd>>,
     /// Whether there is a program.
     pub(crate) purpose: Purpose,
 }

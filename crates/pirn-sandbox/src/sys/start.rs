@@ -105,6 +105,11 @@ fn split_off_program(
                 main,
                 lifeline,
                 reach,
+                lock: match reach {
+                    SupervisedScope::Descendants => launch.lock.as_deref().map(AsRawFd::as_raw_fd),
+                    // The process outside has it, and ends last.
+                    SupervisedScope::Namespace => None,
+                },
                 memory_events: cgroups
                     .and_then(|cgroups| cgroups.events.as_ref())
                     .map(AsRawFd::as_raw_fd),
@@ -131,7 +136,13 @@ fn wait_outside(first: pid_t, launch: &Launch) -> ! {
         default_child_signal();
     }
     // Among them are the ends of the program's output, and the pipe on which the standard library waits for exec.
-    close_from(0, CloseWhen::Now);
+    match &launch.lock {
+        // SAFETY: a plain system call on integers; nothing in this process uses what had the number.
+        Some(lock) if unsafe { libc::dup2(lock.as_raw_fd(), 0) } == 0 => {
+            close_from(1, CloseWhen::Now);
+        }
+        Some(_) | None => close_from(0, CloseWhen::Now),
+    }
     loop {
         // SAFETY: a null pointer asks for no status.
         let waited = unsafe { libc::waitpid(first, std::ptr::null_mut(), 0) };

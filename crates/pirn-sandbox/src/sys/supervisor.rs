@@ -48,6 +48,8 @@ pub(super) struct Watch<'launch> {
     pub(super) lifeline: RawFd,
     /// Who it answers for.
     pub(super) reach: SupervisedScope,
+    /// What stays open as long as anybody is left.
+    pub(super) lock: Option<RawFd>,
     /// A file with a line `oom_kill N`.
     pub(super) memory_events: Option<RawFd>,
     /// Folders to remove at the end.
@@ -66,6 +68,7 @@ pub(super) enum SupervisedScope {
 const LIFELINE_FD: RawFd = 3;
 const CHILD_SIGNAL_FD: RawFd = 4;
 const MEMORY_EVENTS_FD: RawFd = 5;
+const LOCK_FD: RawFd = 6;
 
 /// The pause between rounds of killing, while killed processes take their leave.
 const KILL_PAUSE_MS: c_int = 2;
@@ -131,10 +134,9 @@ fn settle_in(watch: &Watch<'_>) {
         libc::prctl(libc::PR_SET_DUMPABLE, 0, 0, 0, 0);
         default_child_signal();
         // Out of the way of the numbers they are to get.
-        let lifeline = lift(watch.lifeline, MEMORY_EVENTS_FD + 1);
-        let events = watch
-            .memory_events
-            .map(|events| lift(events, MEMORY_EVENTS_FD + 1));
+        let lifeline = lift(watch.lifeline, LOCK_FD + 1);
+        let events = watch.memory_events.map(|events| lift(events, LOCK_FD + 1));
+        let lock = watch.lock.map(|lock| lift(lock, LOCK_FD + 1));
         libc::dup2(lifeline, LIFELINE_FD);
         let mut child_signal = MaybeUninit::<libc::sigset_t>::uninit();
         libc::sigemptyset(child_signal.as_mut_ptr());
@@ -145,13 +147,17 @@ fn settle_in(watch: &Watch<'_>) {
             Some(events) => libc::dup2(events, MEMORY_EVENTS_FD),
             None => libc::close(MEMORY_EVENTS_FD),
         };
+        match lock {
+            Some(lock) => libc::dup2(lock, LOCK_FD),
+            None => libc::close(LOCK_FD),
+        };
         // The first three would keep the program's output open; among the others is the pipe on which the standard library
         // waits for the result of exec.
         for descriptor in 0..3 {
             libc::close(descriptor);
         }
     }
-    close_from(MEMORY_EVENTS_FD + 1, CloseWhen::Now);
+    close_from(LOCK_FD + 1, CloseWhen::Now);
 }
 
 enum Order {

@@ -2,6 +2,7 @@
 
 mod evil;
 mod files;
+mod killed;
 mod leftovers;
 mod life;
 mod machine;

@@ -69,6 +69,7 @@ impl Service {
                     detail,
                     is_cut: false,
                     decisions: Vec::new(),
+                    set_aside: Vec::new(),
                 }));
             }
         };
