@@ -14,6 +14,14 @@ pub struct Declarations {
 }
 
 impl Declarations {
+    /// What the messages say, all together.
+    pub fn of<'a>(messages: impl IntoIterator<Item = &'a Message> + Clone) -> Self {
+        Self {
+            sections: sections(messages.clone()),
+            tools: Instructions::of(messages).tools,
+        }
+    }
+
     /// The system message that makes what the messages say into this; `None` where they say it already. What is added comes last,
     /// so that the beginning of a request stays as it was.
     pub fn difference<'a>(
@@ -58,7 +66,7 @@ impl Declarations {
     }
 }
 
-/// The sections that the messages leave, in no order.
+/// The sections that the messages leave, in the order in which they were told first.
 fn sections<'a>(messages: impl IntoIterator<Item = &'a Message>) -> Vec<(String, String)> {
     let mut sections: Vec<(String, String)> = Vec::new();
     for message in messages {
@@ -66,8 +74,12 @@ fn sections<'a>(messages: impl IntoIterator<Item = &'a Message>) -> Vec<(String,
             continue;
         };
         for (name, text) in &system.sections {
-            sections.retain(|(known, _)| known != name);
-            sections.extend(text.as_ref().map(|text| (name.clone(), text.clone())));
+            let known = sections.iter_mut().find(|(known, _)| known == name);
+            match (known, text) {
+                (Some((_, known)), Some(text)) => known.clone_from(text),
+                (None, Some(text)) => sections.push((name.clone(), text.clone())),
+                (_, None) => sections.retain(|(known, _)| known != name),
+            }
         }
     }
     sections

@@ -1,10 +1,17 @@
 //! What happens in a run, as front ends are told.
 
+mod lines;
+
+use std::sync::Arc;
+use std::time::Duration;
+
 use pirn_model::{
-    AssistantMessage, Message, ReplyEvent, RequestUsage, ToolCall, ToolResultMessage,
+    AssistantMessage, Message, ReplyEvent, RequestUsage, ThinkingLevel, ToolCall,
+    ToolResultMessage, UserMessage,
 };
-use serde::ser::{Serialize, SerializeMap, Serializer};
-use serde_json::{Value, json};
+use pirn_session::Entry;
+use pirn_tool::{Answer, ApprovalRequest, EventCall, EventKind, RuntimeEvent, ToolResult, Update};
+use serde_json::Value;
 
 /// What happens in a run. Serialised as one line of JSON mode and RPC.
 #[derive(Debug, Clone, PartialEq)]
@@ -59,6 +66,98 @@ pub enum AgentEvent {
         /// What it gave.
         result: Box<ToolResultMessage>,
     },
+    /// A call that a script, a program or the user made begins.
+    NestedStart {
+        /// The call.
+        call: Arc<EventCall>,
+    },
+    /// A call of whatever depth goes on.
+    ToolUpdate {
+        /// The call.
+        call: Arc<EventCall>,
+        /// What there is to show now; it stands in place of what was told before.
+        update: Update,
+    },
+    /// A call that a script, a program or the user made has ended.
+    NestedEnd {
+        /// The call.
+        call: Arc<EventCall>,
+        /// What it gave.
+        result: Arc<ToolResult>,
+        /// How long it took.
+        duration: Duration,
+    },
+    /// The user is asked something.
+    Question {
+        /// What is asked.
+        request: Arc<ApprovalRequest>,
+    },
+    /// A question is over.
+    QuestionEnd {
+        /// Which question.
+        question_id: String,
+        /// How it ended.
+        answer: Answer,
+    },
+    /// A server changed its state.
+    Server {
+        /// The server's name.
+        name: String,
+        /// Its state, in one word.
+        state: String,
+        /// What a person should know of it.
+        detail: Option<String>,
+    },
+    /// Something that a person should know.
+    Note {
+        /// A sentence.
+        text: String,
+    },
+    /// What waits to be said has changed.
+    QueueUpdate {
+        /// What is said before the model is asked again.
+        steering: Vec<UserMessage>,
+        /// What is said when the model would stop.
+        follow_up: Vec<UserMessage>,
+    },
+    /// An entry that is no message was added to the session.
+    EntryAppended {
+        /// The entry.
+        entry: Box<Entry>,
+    },
+    /// The session has another name.
+    SessionInfoChanged {
+        /// The name; `None` where it has none any more.
+        name: Option<String>,
+    },
+    /// The model thinks more or less from here on.
+    ThinkingLevelChanged {
+        /// The level.
+        level: ThinkingLevel,
+    },
+    /// The conversation is about to become shorter.
+    CompactionStart {
+        /// Why.
+        reason: CompactionReason,
+    },
+    /// The conversation is shorter, or as it was.
+    CompactionEnd {
+        /// Why it was tried.
+        reason: CompactionReason,
+        /// What came of it.
+        outcome: Result<CompactionReport, String>,
+        /// Whether the user stopped it.
+        aborted: bool,
+        /// Whether the request that was too large is asked again.
+        will_retry: bool,
+    },
+    /// A command of the user's own printed something.
+    CommandOutput {
+        /// The id that the user's program gave the command.
+        id: Option<String>,
+        /// What it printed.
+        delta: String,
+    },
     /// A reply failed and is asked for again.
     RetryStart {
         /// Which try comes.
@@ -81,111 +180,93 @@ pub enum AgentEvent {
     },
 }
 
-impl Serialize for AgentEvent {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let (kind, members) = self.parts();
-        let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("type", kind)?;
-        if let Value::Object(members) = members {
-            for (key, value) in members {
-                map.serialize_entry(&key, &value)?;
-            }
-        }
-        map.end()
-    }
+/// Why a conversation is made shorter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CompactionReason {
+    /// The user asked for it.
+    Manual,
+    /// It is about to be too large.
+    Threshold,
+    /// It was too large.
+    Overflow,
 }
 
-impl AgentEvent {
-    fn parts(&self) -> (&'static str, Value) {
+impl CompactionReason {
+    /// The name in events.
+    pub fn as_str(self) -> &'static str {
         match self {
-            Self::AgentStart => ("agent_start", json!({})),
-            Self::AgentEnd {
-                messages,
-                will_retry,
-            } => (
-                "agent_end",
-                json!({"messages": messages, "willRetry": will_retry}),
-            ),
-            Self::AgentSettled { aborted } => ("agent_settled", json!({"aborted": aborted})),
-            Self::TurnStart => ("turn_start", json!({})),
-            Self::TurnEnd {
-                message,
-                tool_results,
-            } => {
-                let message = Message::Assistant(message.clone());
-                let results: Vec<Message> = tool_results.iter().map(result_message).collect();
-                (
-                    "turn_end",
-                    json!({"message": message, "toolResults": results}),
-                )
-            }
-            Self::MessageStart { message } => ("message_start", json!({"message": message})),
-            Self::MessageEnd { message } => ("message_end", json!({"message": message})),
-            Self::MessageUpdate { usage, event } => (
-                "message_update",
-                json!({"usage": usage, "assistantMessageEvent": reply_event(event)}),
-            ),
-            Self::ToolStart { call } => (
-                "tool_execution_start",
-                json!({"toolCallId": call.id, "toolName": call.name, "args": call.arguments}),
-            ),
-            Self::ToolEnd { result } => {
-                let mut members = json!({
-                    "toolCallId": result.tool_call_id,
-                    "toolName": result.tool_name,
-                    "result": {"content": result.content, "details": result.details},
-                    "isError": result.is_error,
-                });
-                if let Some(duration) = result.duration_ms {
-                    members["durationMs"] = json!(duration);
-                }
-                ("tool_execution_end", members)
-            }
-            Self::RetryStart {
-                attempt,
-                attempts_max,
-                delay_ms,
-                error,
-            } => (
-                "auto_retry_start",
-                json!({"attempt": attempt, "maxAttempts": attempts_max, "delayMs": delay_ms, "errorMessage": error}),
-            ),
-            Self::RetryEnd {
-                success,
-                attempt,
-                error,
-            } => {
-                let mut members = json!({"success": success, "attempt": attempt});
-                if let Some(error) = error {
-                    members["finalError"] = json!(error);
-                }
-                ("auto_retry_end", members)
-            }
+            Self::Manual => "manual",
+            Self::Threshold => "threshold",
+            Self::Overflow => "overflow",
         }
     }
 }
 
-fn result_message(result: &ToolResultMessage) -> Message {
-    Message::ToolResult(Box::new(result.clone()))
+/// What a compaction did.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CompactionReport {
+    /// What stands for the beginning of the conversation.
+    pub summary: String,
+    /// The first entry that stays as it is.
+    pub first_kept_entry_id: String,
+    /// Tokens of the conversation before.
+    pub tokens_before: u64,
+    /// Tokens of the conversation now, estimated.
+    pub estimated_tokens_after: u64,
+    /// What the summary cost.
+    pub usage: Option<RequestUsage>,
+    /// The files that were read and changed.
+    pub details: Value,
 }
 
-fn reply_event(event: &ReplyEvent) -> Value {
-    let start = |kind: &str, index: &usize| json!({"type": kind, "contentIndex": index});
-    let delta = |kind: &str, index: &usize, delta: &str| json!({"type": kind, "contentIndex": index, "delta": delta});
-    let end = |kind: &str, index: &usize, content: &str| json!({"type": kind, "contentIndex": index, "content": content});
-    match event {
-        ReplyEvent::TextStart { index } => start("text_start", index),
-        ReplyEvent::TextDelta { index, delta: new } => delta("text_delta", index, new),
-        ReplyEvent::TextEnd { index, content } => end("text_end", index, content),
-        ReplyEvent::ThinkingStart { index } => start("thinking_start", index),
-        ReplyEvent::ThinkingDelta { index, delta: new } => delta("thinking_delta", index, new),
-        ReplyEvent::ThinkingEnd { index, content } => end("thinking_end", index, content),
-        ReplyEvent::ToolCallStart { index, id, name } => {
-            json!({"type": "toolcall_start", "contentIndex": index, "id": id, "toolName": name})
+/// What front ends are told of something that happened in the runtime; `None` for what they are told otherwise.
+pub(crate) fn of_runtime(event: RuntimeEvent) -> Option<AgentEvent> {
+    let RuntimeEvent { call, kind, .. } = event;
+    match kind {
+        // The turn tells the calls of the model itself.
+        EventKind::Started => {
+            let call = call.filter(|call| call.parent_call_id.is_some())?;
+            Some(AgentEvent::NestedStart { call })
         }
-        ReplyEvent::ToolCallDelta { index, delta: new } => delta("toolcall_delta", index, new),
-        ReplyEvent::ToolCallEnd { index, call } => {
-            json!({"type": "toolcall_end", "contentIndex": index, "toolCall": call})
+        EventKind::Ended {
+            result, duration, ..
+        } => {
+            let call = call.filter(|call| call.parent_call_id.is_some())?;
+            Some(AgentEvent::NestedEnd {
+                call,
+                result,
+                duration,
+            })
         }
+        EventKind::Updated(update) => Some(AgentEvent::ToolUpdate {
+            call: call?,
+            update,
+        }),
+        EventKind::Output(text) => Some(AgentEvent::ToolUpdate {
+            call: call?,
+            update: Update {
+                text,
+                details: None,
+            },
+        }),
+        EventKind::Asked(request) => Some(AgentEvent::Question { request }),
+        EventKind::Answered {
+            question_id,
+            answer,
+        } => Some(AgentEvent::QuestionEnd {
+            question_id,
+            answer,
+        }),
+        EventKind::Server {
+            name,
+            state,
+            detail,
+        } => Some(AgentEvent::Server {
+            name,
+            state,
+            detail,
+        }),
+        EventKind::Note(text) => Some(AgentEvent::Note { text }),
     }
 }

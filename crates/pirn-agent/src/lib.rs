@@ -1,9 +1,10 @@
 //! Turns of a coding agent: what to ask a model, which calls to make, when to try again, when to stop.
 //!
 //! [`Machine`] decides; it is a state machine without a clock, network or tools, which says the next [`Step`] and is told what
-//! came of it. [`Agent`] carries the steps out over a [`pirn_session::Session`], a model behind [`Models`] and tools behind
-//! [`Tools`], and tells front ends what happens as [`AgentEvent`]s. Whatever happens, every call of a reply has a result in the
-//! session before the model is asked again.
+//! came of it. [`Agent`] is one conversation: it carries the steps out over a [`pirn_session::Session`], models behind [`Models`]
+//! and tools behind [`Tools`], and tells its front end what happens as [`AgentEvents`], in which calls of scripts and questions of
+//! the runtime stand in their places. [`ClientTools`] are the tools of a runtime's client. Whatever happens, every call of a reply
+//! has a result in the session before the model is asked again.
 //!
 //! ```
 //! use pirn_agent::{End, Machine, MachineOptions, Step};
@@ -22,18 +23,48 @@
 //! # Ok::<(), pirn_agent::QueueFull>(())
 //! ```
 
+#![cfg_attr(
+    test,
+    allow(
+        clippy::unwrap_used,
+        reason = "tests prepare and inspect what they test"
+    )
+)]
+
+mod agent;
+mod client_tools;
+mod compaction;
 mod declare;
-mod drive;
+mod error;
+mod estimate;
 mod event;
+mod feed;
+mod instructions;
 mod machine;
+mod options;
+mod ports;
 mod result;
 mod retry;
+mod run;
+mod script_ends;
+mod state;
+mod worker;
 
+pub use agent::{Agent, AgentEvents, AgentParts, CommandAudience, Disposition, WhileBusy};
+pub use client_tools::ClientTools;
 pub use declare::{Declarations, declared};
-pub use drive::{Agent, AgentHandle, Conversation, EventSink, Models, Tools};
-pub use event::AgentEvent;
+pub use error::AgentError;
+pub use event::{AgentEvent, CompactionReason, CompactionReport};
+pub use instructions::{ContextFiles, Prompt, PromptError};
 pub use machine::{
-    CALL_ABORTED, End, Machine, MachineOptions, QUEUE_MESSAGES_MAX, QueueFull, QueueMode, Step,
+    CALL_ABORTED, Compacted, End, Machine, MachineOptions, QUEUE_MESSAGES_MAX, QueueFull,
+    QueueMode, SCRIPT_END_TYPE, Step, WAKES_MAX,
 };
+pub use options::{AgentOptions, CompactionOptions, Wakes};
+pub use ports::{Conversation, ModelChoice, Models, Tools};
 pub use result::result_message;
 pub use retry::RetryOptions;
+pub use state::AgentState;
+// What the functions above take and give, for front ends.
+pub use pirn_model as model;
+pub use pirn_session as session;

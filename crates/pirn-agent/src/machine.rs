@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use pirn_model::{
-    AssistantMessage, Block, FailureKind, Message, Reply, StopReason, ToolCall, ToolResultMessage,
-    UserMessage,
+    AssistantMessage, Block, CustomMessage, FailureKind, Message, Reply, StopReason, ToolCall,
+    ToolResultMessage, UserContent, UserMessage,
 };
 
 use crate::retry::{Retry, RetryOptions, Verdict};
@@ -17,6 +17,12 @@ pub const CALL_ABORTED: &str = "Operation aborted";
 /// What a call gets whose arguments may be cut off.
 const CALL_CUT: &str = "The reply was cut off at its length limit, so this call was not made: its arguments may not be complete. Make it again, \
      with less in one reply.";
+
+/// Ends of scripts that the model is told one after the other before the user says something again; a model that starts one script
+/// after the other must not go on for ever by itself.
+pub const WAKES_MAX: u32 = 20;
+/// The name of messages that tell the end of a script.
+pub const SCRIPT_END_TYPE: &str = "pirn-script-end";
 
 /// How many waiting messages are said at once.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -63,8 +69,22 @@ pub enum Step {
         /// Why.
         reason: String,
     },
+    /// Make the conversation shorter, since the model cannot hold it, and say to [`Machine::compacted`] what became of it.
+    Compact,
     /// Nothing more happens by itself.
     Settled(End),
+}
+
+/// What became of the attempt to make a conversation shorter.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Compacted {
+    /// A summary stands for its beginning.
+    Done,
+    /// It is as it was.
+    Failed {
+        /// Why.
+        reason: String,
+    },
 }
 
 /// How a run ended.
@@ -85,6 +105,13 @@ pub enum End {
     },
     /// It would go on, but for the bound on turns.
     TurnsUsedUp,
+    /// It would go on, but for the bound on its cost.
+    CostUsedUp,
+    /// What was said cannot be written to the session.
+    NotKept {
+        /// Why.
+        message: String,
+    },
 }
 
 /// Where a run stands.
@@ -102,6 +129,11 @@ enum State {
     Calling(Vec<(ToolCall, Option<Box<ToolResultMessage>>)>),
     /// A try failed, the next one waits.
     Waiting,
+    /// The conversation was too large for the model, and becomes shorter.
+    Compacting {
+        /// What the model's server said.
+        overflow: String,
+    },
     /// The last word is to be said.
     Ending(End),
 }
@@ -120,6 +152,9 @@ pub struct Machine {
     retry: Retry,
     is_aborted: bool,
     turns: u32,
+    wakes: u32,
+    /// Whether the conversation became shorter after an overflow since the user said something.
+    has_recovered: bool,
 }
 
 impl Machine {
@@ -134,7 +169,19 @@ impl Machine {
             retry: Retry::new(options.retry),
             is_aborted: false,
             turns: 0,
+            wakes: 0,
+            has_recovered: false,
         }
+    }
+
+    /// How runs behave from now on.
+    pub fn options(&self) -> MachineOptions {
+        self.options
+    }
+
+    /// Changes how runs behave. The tries of a request that goes on count as before.
+    pub fn set_options(&mut self, options: MachineOptions) {
+        self.options = options;
     }
 
     /// Whether nothing goes on.
@@ -149,10 +196,48 @@ impl Machine {
         }
         self.is_aborted = false;
         self.turns = 0;
+        self.wakes = 0;
+        self.has_recovered = false;
         self.retry = Retry::new(self.options.retry);
         self.steps.push_back(Step::Append(Message::User(message)));
         self.state = State::BeforeAsk;
         Ok(())
+    }
+
+    /// Whether the model may be told of another script's end before the user says something again.
+    pub fn may_wake(&self) -> bool {
+        self.wakes < WAKES_MAX
+    }
+
+    /// Tells the model that a script has ended. While a run goes on, it is told before it is asked again. Turns count on.
+    pub fn wake(&mut self, text: String, timestamp: u64) -> Result<(), QueueFull> {
+        if !self.is_idle() {
+            return self.steer(UserMessage::text(text, timestamp));
+        }
+        self.wakes += 1;
+        self.is_aborted = false;
+        self.retry = Retry::new(self.options.retry);
+        self.append(Message::Custom(CustomMessage {
+            custom_type: SCRIPT_END_TYPE.to_owned(),
+            content: UserContent::Text(text),
+            display: true,
+            details: None,
+            timestamp,
+            other: serde_json::Map::new(),
+        }));
+        self.state = State::BeforeAsk;
+        Ok(())
+    }
+
+    /// Leaves a run as it is: what was said cannot be kept any more. What waits to be said stays in the queue.
+    pub fn give_up(&mut self) {
+        self.steps.clear();
+        self.state = State::Idle;
+    }
+
+    /// Ends the run before the model is asked again.
+    pub fn stop(&mut self, end: End) {
+        self.state = State::Ending(end);
     }
 
     /// Says this before the model is asked again.
@@ -201,7 +286,9 @@ impl Machine {
         }
         self.is_aborted = true;
         match &self.state {
-            State::BeforeAsk | State::Waiting => self.state = State::Ending(End::Aborted),
+            State::BeforeAsk | State::Waiting | State::Compacting { .. } => {
+                self.state = State::Ending(End::Aborted);
+            }
             State::BeforeCalls(calls) => {
                 let calls = calls.clone();
                 self.refuse(&calls, CALL_ABORTED);
@@ -242,7 +329,7 @@ impl Machine {
             State::Ending(end) => Step::Settled(end),
             State::Idle => Step::Settled(End::Done),
             // Told too early: nothing is to be done until what goes on has ended.
-            State::Asking | State::Calling(_) | State::Waiting => {
+            State::Asking | State::Calling(_) | State::Waiting | State::Compacting { .. } => {
                 debug_assert!(false, "asked for a step while one goes on");
                 Step::Settled(End::Aborted)
             }
@@ -280,6 +367,15 @@ impl Machine {
             self.state = State::Ending(End::Aborted);
             return;
         }
+        if failure.kind == FailureKind::Overflow && !self.has_recovered {
+            self.has_recovered = true;
+            self.steps.push_back(Step::Omit(Box::new(message)));
+            self.steps.push_back(Step::Compact);
+            self.state = State::Compacting {
+                overflow: failure.message.clone(),
+            };
+            return;
+        }
         match self.retry.failed(failure) {
             Verdict::Again {
                 delay,
@@ -295,13 +391,34 @@ impl Machine {
                 });
                 self.state = State::Waiting;
             }
-            Verdict::Never(words) => {
+            Verdict::Never(mut words) => {
+                if failure.kind == FailureKind::Overflow {
+                    words.push_str("; it was made shorter once already");
+                }
                 self.state = State::Ending(End::Failed {
                     kind: failure.kind,
                     message: words,
                 });
             }
         }
+    }
+
+    /// The conversation is shorter, or could not be made so.
+    pub fn compacted(&mut self, outcome: Compacted) {
+        let State::Compacting { overflow } = &self.state else {
+            return;
+        };
+        self.state = match outcome {
+            Compacted::Done => {
+                // The same turn is tried again.
+                self.turns = self.turns.saturating_sub(1);
+                State::BeforeAsk
+            }
+            Compacted::Failed { reason } => State::Ending(End::Failed {
+                kind: FailureKind::Overflow,
+                message: format!("{overflow}; the conversation cannot be made shorter: {reason}"),
+            }),
+        };
     }
 
     /// The time before the next try has passed.

@@ -84,7 +84,7 @@ impl Client {
     }
 
     /// For whom the calls are made; empty where there is only one.
-    pub(crate) fn caller(&self) -> &str {
+    pub fn caller(&self) -> &str {
         &self.caller
     }
 

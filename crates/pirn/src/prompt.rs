@@ -2,16 +2,20 @@
 
 mod arguments;
 mod choice;
-mod instructions;
 mod model;
 mod output;
 mod request;
-mod tools;
 
-use pirn_agent::{Agent, End, MachineOptions};
+use std::sync::Arc;
+
+use pirn_agent::{
+    Agent, AgentEvents, AgentOptions, AgentParts, ClientTools, ContextFiles, End, MachineOptions,
+    ModelChoice, Prompt, Wakes, WhileBusy,
+};
 use pirn_model::{ClientLimits, FailureKind, ModelClient};
 use pirn_runtime::{
     AgentPolicy, Client, ClientOptions, Commands, Confinement, EffectPolicy, Otherwise, Runtime,
+    ScriptTools,
 };
 use pirn_sandbox::{NetworkMode, Profile};
 use pirn_session::{NewSession, Session};
@@ -121,14 +125,13 @@ impl Work<'_> {
             ..ClientOptions::new(self.policy())
         });
         let output = Output::new(self.arguments.mode, self.invocation);
-        let mut agent = self.agent(&client, chosen, http)?;
-        output.begin(agent.session())?;
-        let handle = agent.handle();
+        let (agent, mut events) = self.agent(&client, chosen, http)?;
+        output.begin(&agent)?;
         let watch = {
-            let stopped = stopped.clone();
+            let (agent, stopped) = (agent.clone(), stopped.clone());
             tokio::spawn(async move {
                 stopped.cancelled().await;
-                handle.abort();
+                agent.abort();
             })
         };
         let mut end = End::Done;
@@ -137,16 +140,13 @@ impl Work<'_> {
                 end = End::Aborted;
                 break;
             }
-            let message = pirn_model::UserMessage::text(message, pirn_session::now_ms());
-            let ended = agent
-                .prompt(message, &mut |event| output.event(event))
-                .await;
-            end = ended.map_err(|error| Failure::from(anyhow::Error::new(error)))?;
+            end = say(&agent, &mut events, message, &output).await?;
             if end != End::Done {
                 break;
             }
         }
         watch.abort();
+        agent.close().await;
         output.finish(&agent)?;
         conclude(end)
     }
@@ -189,32 +189,75 @@ impl Work<'_> {
         client: &Client,
         chosen: choice::Chosen,
         http: reqwest::Client,
-    ) -> Result<Agent, Failure> {
-        let sections = instructions::sections(self.cwd, self.invocation, self.arguments)?;
-        let session = self.session(&chosen)?;
-        let tools = tools::ClientTools::new(client.clone(), sections)?;
-        let models = model::ChosenModel {
+    ) -> Result<(Agent, AgentEvents), Failure> {
+        let user = client
+            .runtime()
+            .client(ClientOptions::new(EffectPolicy::new(
+                union(&Effects::ALL.map(|(effect, _)| effect)),
+                Otherwise::deny("the user's own commands only run"),
+            )));
+        let tools = ClientTools::new(client.clone(), user, ScriptTools::default(), self.prompt()?)?;
+        let choice::Chosen {
+            model,
+            credential,
+            thinking,
+        } = chosen;
+        let choice = ModelChoice::new(model, thinking);
+        let models = model::HttpModels {
             client: ModelClient::new(http, ClientLimits::default()),
-            chosen,
+            credential,
         };
-        let options = MachineOptions {
-            turns_max: self.arguments.max_turns,
-            ..MachineOptions::default()
+        let options = AgentOptions {
+            machine: MachineOptions {
+                turns_max: self.arguments.max_turns,
+                ..MachineOptions::default()
+            },
+            wakes: Wakes::BeforeSettling,
+            ..AgentOptions::default()
         };
-        Ok(Agent::new(session, models, tools, options))
+        let parts = AgentParts {
+            session: self.session()?,
+            models: Arc::new(models),
+            tools: Arc::new(tools),
+            choice,
+            options,
+            runtime_events: Some(client.runtime().events().clone()),
+        };
+        Agent::start(parts).map_err(|error| Failure::from(anyhow::Error::new(error)))
     }
 
-    fn session(&self, chosen: &choice::Chosen) -> Result<Session, Failure> {
+    fn prompt(&self) -> Result<Prompt, Failure> {
+        let arguments = self.arguments;
+        let context_files = if arguments.no_context_files {
+            ContextFiles::LeftOut
+        } else {
+            ContextFiles::Read
+        };
+        let home = self.invocation.host.pirn_home.as_deref();
+        let mut prompt = Prompt::read(self.cwd, home, None, context_files).map_err(|error| {
+            Failure::usage_because(error, "the system prompt cannot be made")
+                .hint("--no-context-files leaves AGENTS.md and its like out")
+        })?;
+        if arguments.system_prompt.is_some() {
+            prompt.preamble.clone_from(&arguments.system_prompt);
+        }
+        prompt
+            .addenda
+            .extend(arguments.append_system_prompt.iter().cloned());
+        Ok(prompt)
+    }
+
+    fn session(&self) -> Result<Session, Failure> {
         let unusable = |error| Failure::from(anyhow::Error::new(error));
         let home = self.invocation.host.pirn_home.as_ref();
-        let mut session = match &self.arguments.session {
+        match &self.arguments.session {
             Some(path) => {
                 let session =
                     Session::open(&self.invocation.host.cwd.join(path)).map_err(unusable)?;
                 for problem in session.problems() {
                     standard::note(problem);
                 }
-                session
+                Ok(session)
             }
             None => Session::create(NewSession {
                 cwd: self.cwd.to_owned(),
@@ -223,24 +266,28 @@ impl Work<'_> {
                     .map(|home| home.join(SESSIONS_FOLDER)),
                 ..NewSession::default()
             })
-            .map_err(unusable)?,
-        };
-        let context = session.tree().context();
-        let model = (chosen.model.provider.clone(), chosen.model.id.clone());
-        if context.model.as_ref() != Some(&model) {
-            let (provider, model_id) = model;
-            session
-                .append(pirn_session::EntryBody::ModelChange { provider, model_id })
-                .map_err(unusable)?;
+            .map_err(unusable),
         }
-        let thinking_level = chosen.thinking.as_str().to_owned();
-        if context.thinking_level.as_ref() != Some(&thinking_level) {
-            session
-                .append(pirn_session::EntryBody::ThinkingLevelChange { thinking_level })
-                .map_err(unusable)?;
-        }
-        Ok(session)
     }
+}
+
+/// Says one message, and tells what happens until the model has answered.
+async fn say(
+    agent: &Agent,
+    events: &mut AgentEvents,
+    message: String,
+    output: &Output,
+) -> Result<End, Failure> {
+    let unsaid = |error| Failure::from(anyhow::Error::new(error));
+    let message = pirn_model::UserMessage::text(message, pirn_session::now_ms());
+    agent.prompt(message, WhileBusy::Refuse).map_err(unsaid)?;
+    while let Some(event) = events.next().await {
+        output.event(&event);
+        if matches!(event, pirn_agent::AgentEvent::AgentSettled { .. }) {
+            break;
+        }
+    }
+    Ok(agent.settled().await.unwrap_or(End::Aborted))
 }
 
 fn conclude(end: End) -> Result<Exit, Failure> {
@@ -258,7 +305,7 @@ fn conclude(end: End) -> Result<Exit, Failure> {
                     failure.hint("docs/models.md says where each provider's key is looked for")
                 }
                 FailureKind::Overflow => failure
-                    .hint("the conversation is larger than the model can hold; begin a new one"),
+                    .hint("the conversation is larger than the model can hold; begin a new one, or say less at once"),
                 _ => failure,
             })
         }
@@ -266,5 +313,10 @@ fn conclude(end: End) -> Result<Exit, Failure> {
             Exit::Failed,
             "the model was asked as often as --max-turns allows, and wants to go on",
         )),
+        End::CostUsedUp => Err(Failure::new(
+            Exit::Failed,
+            "the conversation has cost what --max-cost allows, and the model wants to go on",
+        )),
+        End::NotKept { message } => Err(Failure::new(Exit::Failed, message)),
     }
 }

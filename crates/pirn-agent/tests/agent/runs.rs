@@ -5,12 +5,12 @@ use std::sync::{Arc, Mutex};
 
 use futures_util::future::BoxFuture;
 use pirn_agent::{
-    Agent, AgentEvent, AgentHandle, Conversation, Declarations, End, MachineOptions, Models, Tools,
+    Agent, AgentEvent, AgentEvents, AgentOptions, AgentParts, Conversation, Declarations, End,
+    ModelChoice, Models, Tools, WhileBusy,
 };
 use pirn_model::{
-    Api, AssistantMessage, Failure, FailureKind, Message, Model, Reply, ReplyDecoder, ReplySink,
-    Request, StreamEnd, ThinkingLevel, ToolCall, ToolDeclaration, ToolResultMessage, UserMessage,
-    build,
+    Api, Failure, FailureKind, Message, Model, Reply, ReplyDecoder, ReplySink, Request, StreamEnd,
+    ThinkingLevel, ToolCall, ToolDeclaration, ToolResultMessage, UserMessage, build,
 };
 use pirn_session::{NewSession, Session};
 use serde_json::{Value, json};
@@ -48,6 +48,7 @@ struct Scripted(Shared);
 impl Models for Scripted {
     fn reply<'a>(
         &'a self,
+        _choice: &'a ModelChoice,
         conversation: &'a Conversation,
         cancel: &'a CancellationToken,
         sink: ReplySink<'a>,
@@ -93,13 +94,6 @@ impl Models for Scripted {
             decoder.push(format!("data: {end}\n\n").as_bytes());
             decoder.finish(StreamEnd::Closed).1
         })
-    }
-
-    fn blank(&self) -> AssistantMessage {
-        ReplyDecoder::new(&model(Api::OpenAiCompletions), ThinkingLevel::Off, 1)
-            .finish(StreamEnd::Closed)
-            .1
-            .message
     }
 }
 
@@ -151,35 +145,40 @@ impl Tools for Echo {
     }
 }
 
-fn agent(shared: &Shared) -> Agent {
-    let session = Session::create(NewSession::default()).unwrap();
-    Agent::new(
-        session,
-        Scripted(shared.clone()),
-        Echo,
-        MachineOptions::default(),
-    )
+fn agent(shared: &Shared) -> (Agent, AgentEvents) {
+    let parts = AgentParts {
+        session: Session::create(NewSession::default()).unwrap(),
+        models: Arc::new(Scripted(shared.clone())),
+        tools: Arc::new(Echo),
+        choice: ModelChoice::new(model(Api::OpenAiCompletions), ThinkingLevel::Off),
+        options: AgentOptions {
+            // The conversation is never ahead of who reads it, so that it is stopped where the test says.
+            events_max: 1,
+            ..AgentOptions::default()
+        },
+        runtime_events: None,
+    };
+    Agent::start(parts).unwrap()
 }
 
-async fn say(agent: &mut Agent, shared: &Shared, text: &str) -> End {
-    let handle: AgentHandle = agent.handle();
+async fn say((agent, events): &mut (Agent, AgentEvents), shared: &Shared, text: &str) -> End {
+    agent
+        .prompt(UserMessage::text(text, 1), WhileBusy::Refuse)
+        .unwrap();
     let mut count = 0;
-    let mut sink = |event: &AgentEvent| {
-        let line = serde_json::to_value(event).unwrap();
-        shared
-            .events
-            .lock()
-            .unwrap()
-            .push(line["type"].as_str().unwrap().to_owned());
+    while let Some(event) = events.next().await {
+        let line = serde_json::to_value(&event).unwrap();
+        let kind = line["type"].as_str().unwrap().to_owned();
+        shared.events.lock().unwrap().push(kind);
         if shared.abort_at == Some(count) {
-            handle.abort();
+            agent.abort();
         }
         count += 1;
-    };
-    agent
-        .prompt(UserMessage::text(text, 1), &mut sink)
-        .await
-        .unwrap()
+        if matches!(event, AgentEvent::AgentSettled { .. }) {
+            break;
+        }
+    }
+    agent.settled().await.unwrap()
 }
 
 async fn run(acts: &[Act]) -> (End, Vec<String>, Vec<Value>) {
@@ -189,14 +188,14 @@ async fn run(acts: &[Act]) -> (End, Vec<String>, Vec<Value>) {
     };
     let mut agent = agent(&shared);
     let end = say(&mut agent, &shared, "go").await;
-    let shape = shape(&agent);
+    let shape = shape(&agent.0);
     let bodies = shared.bodies.lock().unwrap().clone();
     (end, shape, bodies)
 }
 
 /// The conversation in a few words.
 fn shape(agent: &Agent) -> Vec<String> {
-    let messages = agent.session().tree().context().messages;
+    let messages = agent.state().messages;
     messages
         .iter()
         .map(|message| match message {
@@ -355,11 +354,11 @@ async fn stopped_anywhere_the_next_request_is_valid_on_every_wire() {
                 .count(),
             1
         );
-        for (call, result) in pairs(&agent) {
+        for (call, result) in pairs(&agent.0) {
             assert!(
                 result,
                 "{abort_at}: {call} has no result in {:?}",
-                shape(&agent)
+                shape(&agent.0)
             );
         }
         let next = Shared {
@@ -378,7 +377,7 @@ async fn stopped_anywhere_the_next_request_is_valid_on_every_wire() {
 
 /// Every call of the session with whether a result follows it.
 fn pairs(agent: &Agent) -> Vec<(String, bool)> {
-    let messages = agent.session().tree().context().messages;
+    let messages = agent.state().messages;
     let has_result = |id: &str| {
         messages.iter().any(
             |message| matches!(message, Message::ToolResult(result) if result.tool_call_id == id),
@@ -441,19 +440,20 @@ async fn messages_that_wait_are_said_in_their_turn() {
         ]))),
         ..Shared::default()
     };
-    let mut agent = agent(&shared);
-    let handle = agent.handle();
-    let mut sink = |event: &AgentEvent| {
-        if matches!(event, AgentEvent::ToolStart { .. }) {
-            handle.follow_up(UserMessage::text("later", 1)).unwrap();
-            handle.steer(UserMessage::text("now", 1)).unwrap();
+    let (agent, mut events) = agent(&shared);
+    let go = UserMessage::text("go", 1);
+    agent.prompt(go, WhileBusy::Refuse).unwrap();
+    while let Some(event) = events.next().await {
+        match event {
+            AgentEvent::ToolStart { .. } => {
+                agent.follow_up(UserMessage::text("later", 1)).unwrap();
+                agent.steer(UserMessage::text("now", 1)).unwrap();
+            }
+            AgentEvent::AgentSettled { .. } => break,
+            _ => {}
         }
-    };
-    let end = agent
-        .prompt(UserMessage::text("go", 1), &mut sink)
-        .await
-        .unwrap();
-    assert_eq!(end, End::Done);
+    }
+    assert_eq!(agent.settled().await, Some(End::Done));
     let users: Vec<String> = shape(&agent)
         .into_iter()
         .filter(|line| line.starts_with("user") || line.starts_with("assistant"))

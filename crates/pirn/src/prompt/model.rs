@@ -1,50 +1,41 @@
-//! The model of a run.
+//! The way to the models of a run.
 
 use futures_util::future::BoxFuture;
-use pirn_agent::{Conversation, Models};
-use pirn_model::{
-    AssistantMessage, ModelClient, Reply, ReplyDecoder, ReplySink, Request, StreamEnd,
-};
+use pirn_agent::{Conversation, ModelChoice, Models};
+use pirn_model::{CacheRetention, Credential, ModelClient, Reply, ReplySink, Request};
 use tokio_util::sync::CancellationToken;
 
-use super::choice::Chosen;
-
-/// One model, asked over HTTP.
+/// Models of one provider, asked over HTTP.
 #[derive(Debug)]
-pub(super) struct ChosenModel {
+pub(super) struct HttpModels {
     pub(super) client: ModelClient,
-    pub(super) chosen: Chosen,
+    pub(super) credential: Credential,
 }
 
-impl Models for ChosenModel {
+impl Models for HttpModels {
     fn reply<'a>(
         &'a self,
+        choice: &'a ModelChoice,
         conversation: &'a Conversation,
         cancel: &'a CancellationToken,
         sink: ReplySink<'a>,
     ) -> BoxFuture<'a, Reply> {
         Box::pin(async move {
+            let session_id = conversation.session_id.as_deref();
             let request = Request {
                 system: &conversation.instructions.prompt,
                 tools: &conversation.instructions.tools,
-                thinking: self.chosen.thinking,
-                session_id: Some(&conversation.session_id),
-                ..Request::new(&self.chosen.model, &conversation.messages)
+                thinking: choice.thinking,
+                session_id,
+                retention: match session_id {
+                    Some(_) => CacheRetention::default(),
+                    None => CacheRetention::None,
+                },
+                ..Request::new(&choice.model, &conversation.messages)
             };
             self.client
-                .reply(&request, &self.chosen.credential, cancel, sink)
+                .reply(&request, &self.credential, cancel, sink)
                 .await
         })
-    }
-
-    fn blank(&self) -> AssistantMessage {
-        let chosen = &self.chosen;
-        let decoder = ReplyDecoder::new(&chosen.model, chosen.thinking, pirn_session::now_ms());
-        let (_, reply) = decoder.finish(StreamEnd::Closed);
-        AssistantMessage {
-            stop_reason: pirn_model::StopReason::Pending,
-            error_message: None,
-            ..reply.message
-        }
     }
 }

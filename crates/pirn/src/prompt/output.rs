@@ -4,7 +4,6 @@ use std::sync::{Mutex, PoisonError};
 
 use pirn_agent::{Agent, AgentEvent};
 use pirn_model::{Block, Message};
-use pirn_session::Session;
 use pirn_terminal::{Text, cut, on_one_line, without_controls};
 
 use super::arguments::Mode;
@@ -35,10 +34,13 @@ impl Output {
     }
 
     /// The first line of JSON mode.
-    pub(super) fn begin(&self, session: &Session) -> Result<(), Failure> {
+    pub(super) fn begin(&self, agent: &Agent) -> Result<(), Failure> {
         match self.mode {
             Mode::Text => Ok(()),
-            Mode::Json => standard::write_out(&json_line(session.header())?),
+            Mode::Json => {
+                let header = agent.with_session(|session| session.header().clone());
+                standard::write_out(&json_line(&header)?)
+            }
         }
     }
 
@@ -68,7 +70,7 @@ impl Output {
             return Err(failure);
         }
         if self.mode == Mode::Text {
-            for text in answer(agent.session()) {
+            for text in answer(&agent.state().messages) {
                 // A terminal does not obey what a model writes.
                 let shown = match self.stdout {
                     Stream::Terminal => without_controls(&text),
@@ -78,7 +80,7 @@ impl Output {
             }
         }
         if self.stderr == Stream::Terminal {
-            let usage = agent.session().tree().usage();
+            let usage = agent.state().usage;
             let cost = if usage.cost > 0.0 {
                 format!(", {:.4} USD", usage.cost)
             } else {
@@ -95,8 +97,7 @@ impl Output {
 }
 
 /// The texts of the last reply.
-fn answer(session: &Session) -> Vec<String> {
-    let messages = session.tree().context().messages;
+fn answer(messages: &[Message]) -> Vec<String> {
     let last = messages.iter().rev().find_map(|message| match message {
         Message::Assistant(reply) => Some(reply),
         _ => None,
@@ -125,6 +126,15 @@ fn progress(event: &AgentEvent) -> Option<String> {
             on_one_line(&result.tool_name),
             on_one_line(&pirn_model::joined_text(&result.content))
         )),
+        AgentEvent::NestedStart { call } => Some(format!(
+            "  {} {}",
+            on_one_line(&call.tool_name),
+            on_one_line(&call.arguments.to_string())
+        )),
+        AgentEvent::CompactionStart { .. } => {
+            Some("the conversation becomes shorter: a summary is made of its beginning".to_owned())
+        }
+        AgentEvent::Note { text } => Some(on_one_line(text)),
         AgentEvent::RetryStart {
             attempt,
             attempts_max,
