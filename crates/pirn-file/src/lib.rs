@@ -41,6 +41,6 @@ pub use draft::{Access, Draft, replace};
 pub use held_folder::real_path;
 pub use held_folder::{Entry, EntryKind, HeldFolder, open_readable, opened_path};
 pub use lock::FileLock;
-pub use new::{create_new, create_unique, write_unique};
+pub use new::{create_new, create_unique, make_private_folder, write_unique};
 pub use rotating_log::RotatingLog;
 pub use target::real_target;

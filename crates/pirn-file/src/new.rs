@@ -1,4 +1,4 @@
-//! New files that only their owner can use.
+//! New files and folders that only their owner can use.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
@@ -6,6 +6,15 @@ use std::path::{Path, PathBuf};
 
 /// How often another name is tried: more than one is needed only when somebody has guessed it.
 const NAME_TRIES_MAX: usize = 8;
+
+/// Makes a folder, and those above it, where they are missing; what is made only its owner can use.
+pub fn make_private_folder(folder: &Path) -> io::Result<()> {
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)
+}
 
 /// Makes a file that only its owner can use. Fails with [`io::ErrorKind::AlreadyExists`] where the name is taken, also by a link.
 pub fn create_new(path: &Path) -> io::Result<File> {

@@ -1,8 +1,10 @@
 //! Files that lines are appended to for as long as a program runs, bounded in size.
 
-use std::fs::{DirBuilder, File, OpenOptions};
+use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
+
+use crate::new::make_private_folder;
 
 /// A file for its owner alone that grows to a bound. Then it becomes `<file>.1`, in place of an earlier one, and a new file
 /// begins. Several processes may append to the same file.
@@ -54,16 +56,10 @@ impl RotatingLog {
 fn open(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.append(true).create(true);
-    let mut folder = DirBuilder::new();
-    folder.recursive(true);
     #[cfg(unix)]
-    {
-        use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
-        options.mode(0o600);
-        folder.mode(0o700);
-    }
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     if let Some(parent) = path.parent() {
-        folder.create(parent)?;
+        make_private_folder(parent)?;
     }
     options.open(path)
 }

@@ -8,8 +8,12 @@ use pirn_file::{Access, Draft, real_target};
 
 /// The text of a file of at most `bytes_max` bytes.
 pub fn read_bounded(path: &Path, bytes_max: u64) -> io::Result<String> {
+    read_file(&File::open(path)?, bytes_max)
+}
+
+/// The text of an open file of at most `bytes_max` bytes.
+pub fn read_file(file: &File, bytes_max: u64) -> io::Result<String> {
     let mut text = String::new();
-    let file = File::open(path)?;
     // One byte more tells a file that is too long from one that just fits.
     file.take(bytes_max + 1).read_to_string(&mut text)?;
     if text.len() as u64 > bytes_max {

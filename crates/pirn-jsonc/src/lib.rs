@@ -29,7 +29,7 @@ mod splice;
 mod tree;
 
 pub use edit::{SetError, remove_value, set_value};
-pub use file::{read_bounded, replace};
+pub use file::{read_bounded, read_file, replace};
 pub use layout::whole;
 pub use splice::{Change, Text};
 pub use tree::{Member, Node, SyntaxError, Tree, parse, without_mark};

@@ -6,7 +6,7 @@
 use std::fmt;
 use std::fs::{self, File};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
 use pirn_file::{Access, FileLock};
@@ -111,7 +111,7 @@ impl Store {
         let name = format!("{number:016x}");
         self.blocking(move |store| {
             let folder = store.beside(".locks");
-            create_folder(&folder)
+            pirn_file::make_private_folder(&folder)
                 .map_err(|error| store.failure("the folder of its locks cannot be made", error))?;
             Ok(folder.join(name))
         })
@@ -135,7 +135,7 @@ impl Store {
         change: impl FnOnce(&mut Option<Entry>) -> R,
     ) -> Result<R, StoreError> {
         if let Some(folder) = self.path.parent() {
-            create_folder(folder)
+            pirn_file::make_private_folder(folder)
                 .map_err(|error| self.failure("its folder cannot be made", error))?;
         }
         let lock = FileLock::acquire(&self.beside(".lock"), CHANGE_LOCK_TIMEOUT)
@@ -260,14 +260,6 @@ fn find<'a>(document: &Map<String, Value>, key: &'a Key) -> &'a str {
     } else {
         &key.name
     }
-}
-
-fn create_folder(folder: &Path) -> io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(folder)
 }
 
 #[cfg(unix)]

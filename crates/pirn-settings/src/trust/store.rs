@@ -112,7 +112,8 @@ impl TrustStore {
             });
         };
         let path = home.join(FILE_NAME);
-        create_private(home).map_err(|error| StoreError::io(home, "cannot be made", error))?;
+        pirn_file::make_private_folder(home)
+            .map_err(|error| StoreError::io(home, "cannot be made", error))?;
         let _lock = lock(&home.join(LOCK_NAME))?;
         let mut decisions: Decisions = read(&path)?;
         for (folder, trust) in changes {
@@ -162,14 +163,6 @@ impl TrustStore {
         let all: Covered = read(&home.join(COVERED_NAME))?;
         Ok(all.get(key).cloned())
     }
-}
-
-fn create_private(folder: &Path) -> io::Result<()> {
-    let mut builder = std::fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(folder)
 }
 
 fn lock(path: &Path) -> Result<FileLock, StoreError> {
