@@ -1,4 +1,4 @@
-//! `models.json` and `auth.json`: models and keys of the user's own.
+//! `models.json`: models of the user's own.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -6,8 +6,8 @@ use std::path::Path;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use crate::config_value::ConfigValue;
 use crate::model::Model;
-use crate::secret::Secret;
 
 /// Far beyond what anybody writes by hand.
 const FILE_BYTES_MAX: u64 = 4 << 20;
@@ -19,39 +19,6 @@ pub struct ModelsFile {
     pub models: Vec<Model>,
     /// Keys of providers, as written.
     pub keys: BTreeMap<String, ConfigValue>,
-}
-
-/// What `auth.json` says: keys of providers, as written.
-#[derive(Debug, Clone, Default)]
-pub struct AuthFile {
-    /// The keys.
-    pub keys: BTreeMap<String, ConfigValue>,
-}
-
-/// A value of a file that may stand for another one.
-#[derive(Debug, Clone)]
-pub struct ConfigValue(Secret);
-
-impl ConfigValue {
-    /// The value: what a variable holds where it is written `$NAME` or `${NAME}`, or the text itself. The error says why there is
-    /// none; a text that begins with `!` is a command, which is not run here.
-    pub fn resolve(&self, variable: impl Fn(&str) -> Option<String>) -> Result<Secret, String> {
-        let text = self.0.expose();
-        if text.starts_with('!') {
-            return Err("it is a command (`!...`), and commands for keys are not run; write `$NAME` and set the variable".to_owned());
-        }
-        let Some(name) = text.strip_prefix('$') else {
-            return Ok(self.0.clone());
-        };
-        let name = name
-            .strip_prefix('{')
-            .and_then(|name| name.strip_suffix('}'))
-            .unwrap_or(name);
-        match variable(name) {
-            Some(value) => Ok(Secret::new(value)),
-            None => Err(format!("the variable {name} is not set")),
-        }
-    }
 }
 
 #[derive(Debug, Deserialize)]
@@ -87,7 +54,7 @@ pub fn read_models_file(path: &Path) -> Result<ModelsFile, String> {
         let entry: ProviderEntry =
             serde_json::from_value(entry).map_err(|error| place(error.to_string()))?;
         if let Some(key) = entry.api_key {
-            found.keys.insert(id.clone(), ConfigValue(Secret::new(key)));
+            found.keys.insert(id.clone(), ConfigValue::new(key));
         }
         for mut model in entry.models {
             for key in INHERITED {
@@ -100,30 +67,6 @@ pub fn read_models_file(path: &Path) -> Result<ModelsFile, String> {
                 .map_err(|error| place(format!("models: {error}")))?;
             found.models.push(model);
         }
-    }
-    Ok(found)
-}
-
-/// Reads `auth.json`, if it is there. The error names the file and what is wrong, and never a key.
-pub fn read_auth_file(path: &Path) -> Result<AuthFile, String> {
-    let Some(value) = read(path)? else {
-        return Ok(AuthFile::default());
-    };
-    let wrong = |what: &str| format!("{}: {what}", path.display());
-    let Value::Object(providers) = value else {
-        return Err(wrong("an object of providers is expected"));
-    };
-    let mut found = AuthFile::default();
-    for (id, entry) in providers {
-        let word = |key: &str| entry.get(key).and_then(Value::as_str);
-        // Sign-ins are kept for programs that can use them.
-        if word("type") != Some("api_key") {
-            continue;
-        }
-        let Some(key) = word("key") else {
-            return Err(wrong(&format!("{id} has no key")));
-        };
-        found.keys.insert(id, ConfigValue(Secret::new(key)));
     }
     Ok(found)
 }

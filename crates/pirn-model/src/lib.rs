@@ -35,7 +35,11 @@
 )]
 
 mod arguments;
+mod auth_file;
+mod catalog;
 mod client;
+mod config_value;
+mod credentials;
 mod decoder;
 mod draft;
 mod failure;
@@ -52,11 +56,15 @@ mod sse;
 mod usage;
 mod wire;
 
+pub use auth_file::{AuthEntry, AuthFile};
+pub use catalog::{Catalog, Found, ModelPattern};
 pub use client::{ClientLimits, IDLE_TIMEOUT_DEFAULT, ModelClient, ReplySink};
+pub use config_value::{ConfigSource, ConfigValue};
+pub use credentials::{CredentialError, CredentialSource, Credentials, KeyCommand};
 pub use decoder::{Progress, Reply, ReplyDecoder, StreamEnd};
 pub use draft::ReplyEvent;
 pub use failure::{Failure, FailureKind};
-pub use files::{AuthFile, ConfigValue, ModelsFile, read_auth_file, read_models_file};
+pub use files::{ModelsFile, read_models_file};
 pub use local::{LocalServer, find_local_models, usual_servers};
 pub use message::{
     AssistantMessage, BashExecutionMessage, Block, BranchSummaryMessage, CompactionSummaryMessage,

@@ -199,6 +199,11 @@ impl Model {
         }
     }
 
+    /// `PROVIDER/ID`, as people ask for it.
+    pub fn full_name(&self) -> String {
+        format!("{}/{}", self.provider, self.id)
+    }
+
     /// Whether it looks at pictures.
     pub fn sees_images(&self) -> bool {
         self.input.contains(&Input::Image)

@@ -14,6 +14,8 @@ pub struct Provider {
     pub base_url: &'static str,
     /// The variables that may hold its key, the first one counts.
     pub key_variables: &'static [&'static str],
+    /// The variables that may hold a token of a sign-in; they count before keys.
+    pub token_variables: &'static [&'static str],
     models: &'static [Known],
 }
 
@@ -33,6 +35,7 @@ pub const PROVIDERS: &[Provider] = &[
         api: Api::AnthropicMessages,
         base_url: "https://api.anthropic.com",
         key_variables: &["ANTHROPIC_API_KEY"],
+        token_variables: &["ANTHROPIC_OAUTH_TOKEN", "ANTHROPIC_AUTH_TOKEN"],
         models: &[
             Known {
                 id: "claude-sonnet-4-5",
@@ -59,6 +62,7 @@ pub const PROVIDERS: &[Provider] = &[
         api: Api::OpenAiCompletions,
         base_url: "https://api.openai.com/v1",
         key_variables: &["OPENAI_API_KEY"],
+        token_variables: &[],
         models: &[
             Known {
                 id: "gpt-5",
@@ -79,6 +83,7 @@ pub const PROVIDERS: &[Provider] = &[
         api: Api::GoogleGenerativeAi,
         base_url: "https://generativelanguage.googleapis.com/v1beta",
         key_variables: &["GEMINI_API_KEY", "GOOGLE_API_KEY"],
+        token_variables: &[],
         models: &[],
     },
     bare(
@@ -117,6 +122,7 @@ const fn bare(
         api: Api::OpenAiCompletions,
         base_url,
         key_variables,
+        token_variables: &[],
         models: &[],
     }
 }

@@ -106,14 +106,7 @@ impl Work<'_> {
         messages: Vec<String>,
         stopped: &CancellationToken,
     ) -> Result<Exit, Failure> {
-        let http = pirn_mcp::http_client(concat!("pirn/", env!("CARGO_PKG_VERSION"))).map_err(
-            |error| {
-                Failure::new(
-                    Exit::Failed,
-                    format!("the HTTP client cannot start: {error}"),
-                )
-            },
-        )?;
+        let http = crate::catalog::http_client()?;
         let chosen = choice::choose(self.arguments, self.invocation, &http).await?;
         if let (Some(servers), Some(configuration)) = (runtime.servers(), configuration) {
             let problems: Vec<_> = configuration.errors().cloned().collect();
