@@ -11,6 +11,12 @@ const COLUMNS_DEFAULT: usize = 80;
 /// Questions that are not answered with one of the letters count as no after so many tries.
 #[cfg(unix)]
 const TRIES_MAX: usize = 3;
+/// What Ctrl-C sends.
+#[cfg(unix)]
+const INTERRUPT: u8 = 3;
+/// What Ctrl-D sends.
+#[cfg(unix)]
+const END: u8 = 4;
 /// Bytes of an answer that are looked at; a line of the terminal's own editor is no longer than 4,096.
 #[cfg(unix)]
 const ANSWER_BYTES_MAX: usize = 4_096;
@@ -72,6 +78,17 @@ impl Tty {
         Ok(line)
     }
 
+    /// Shows `prompt` and reads a line that is not shown, such as a key. `None` where it was given up with Ctrl-C or Ctrl-D.
+    pub fn secret(&mut self, prompt: &Text) -> io::Result<Option<String>> {
+        let line = self.with_keys(|keys| {
+            // Only now: what is typed after it was seen is not shown.
+            keys.show(prompt)?;
+            keys.secret_line()
+        });
+        self.show(&Text::line(""))?;
+        line
+    }
+
     /// One line; `None` at the end of the input.
     fn read_line(&mut self) -> io::Result<Option<String>> {
         use std::io::Read as _;
@@ -117,29 +134,56 @@ impl Keys<'_> {
 
     /// Waits for the next key.
     pub fn read(&mut self) -> io::Result<Key> {
-        use std::io::Read as _;
-        const INTERRUPT: u8 = 3;
-        const END: u8 = 4;
-        let mut byte = [0];
-        loop {
-            match self.0.read(&mut byte) {
-                Ok(0) => return Ok(Key::End),
-                Ok(_) => break,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
-        }
-        match byte {
-            [INTERRUPT] => {
+        match self.byte()? {
+            Some(INTERRUPT) => {
                 rustix::process::kill_process(
                     rustix::process::getpid(),
                     rustix::process::Signal::INT,
                 )?;
                 Ok(Key::Interrupt)
             }
-            [END] => Ok(Key::End),
-            [byte] => Ok(Key::Byte(byte)),
+            Some(END) | None => Ok(Key::End),
+            Some(byte) => Ok(Key::Byte(byte)),
         }
+    }
+
+    /// The next byte; `None` where the terminal is gone.
+    fn byte(&mut self) -> io::Result<Option<u8>> {
+        use std::io::Read as _;
+        let mut byte = [0];
+        loop {
+            match self.0.read(&mut byte) {
+                Ok(0) => return Ok(None),
+                Ok(_) => return Ok(byte.first().copied()),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// A line that is not shown. `None` where it was given up.
+    fn secret_line(&mut self) -> io::Result<Option<String>> {
+        const ERASE: [u8; 2] = [8, 127];
+        const ERASE_LINE: u8 = 21;
+        let mut line = Vec::new();
+        loop {
+            match self.byte()? {
+                Some(INTERRUPT | END) | None => return Ok(None),
+                Some(b'\r' | b'\n') => break,
+                Some(ERASE_LINE) => line.clear(),
+                Some(byte) if ERASE.contains(&byte) => {
+                    // A character of several bytes goes as a whole.
+                    while line.pop().is_some_and(|byte: u8| byte & 0xC0 == 0x80) {}
+                }
+                Some(_) if line.len() == ANSWER_BYTES_MAX => {
+                    let problem = format!("it is longer than {ANSWER_BYTES_MAX} bytes");
+                    return Err(io::Error::new(io::ErrorKind::InvalidInput, problem));
+                }
+                Some(byte) => line.push(byte),
+            }
+        }
+        let invalid = |_| io::Error::new(io::ErrorKind::InvalidInput, "it is not valid UTF-8");
+        String::from_utf8(line).map(Some).map_err(invalid)
     }
 }
 
@@ -209,6 +253,11 @@ impl Tty {
 
     /// Shows `prompt` and reads a line.
     pub fn line(&mut self, _prompt: &Text) -> io::Result<Option<String>> {
+        Err(io::Error::from(io::ErrorKind::Unsupported))
+    }
+
+    /// Shows `prompt` and reads a line that is not shown.
+    pub fn secret(&mut self, _prompt: &Text) -> io::Result<Option<String>> {
         Err(io::Error::from(io::ErrorKind::Unsupported))
     }
 

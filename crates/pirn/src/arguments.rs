@@ -8,12 +8,14 @@ use pirn_codemode::{LayoutKind, OPTION_INTEGER_MAX, OPTION_TIMEOUT_MS_MAX};
 use pirn_tool::Effects;
 
 use crate::approvals::ApprovalsArguments;
+use crate::auth::AuthArguments;
 use crate::config::ConfigArguments;
 use crate::confinement::ConfinementArguments;
 use crate::eval::EvalArguments;
 use crate::failure::{Exit, Failure};
 use crate::invocation::Invocation;
 use crate::mcp::{Configuration, ConfigurationArguments, McpArguments};
+use crate::models::ModelsArguments;
 use crate::project::Project;
 use crate::prompt::PromptArguments;
 use pirn_settings::{ProjectFileKind, Trust};
@@ -90,6 +92,14 @@ pub(crate) enum Command {
     /// An answer "always" on the terminal is kept in `approvals.json` in Pirn's folder. It holds for the project, the tool as it
     /// described itself, its effects, and the exact arguments or the rule that was shown.
     Approvals(ApprovalsArguments),
+    /// Keep, check and print the keys of providers of models
+    ///
+    /// A key is looked for in `auth.json` in Pirn's folder, in `models.json`, and in the provider's variables.
+    Auth(AuthArguments),
+    /// List the models that can be asked
+    ///
+    /// Those of `models.json`, those that are known of each provider, and those of model servers on this machine.
+    Models(ModelsArguments),
     /// Check that Pirn works on this machine
     Doctor(DoctorArguments),
     /// Print a completion script for a shell

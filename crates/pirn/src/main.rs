@@ -13,7 +13,9 @@
 
 mod approvals;
 mod arguments;
+mod auth;
 mod browser;
+mod catalog;
 mod command_line;
 mod config;
 mod confinement;
@@ -27,6 +29,7 @@ mod interrupt;
 mod invocation;
 mod listing;
 mod mcp;
+mod models;
 mod program;
 mod project;
 mod prompt;
@@ -100,6 +103,8 @@ fn run() -> Result<Exit, Failure> {
         Command::Config(arguments) => config::run(&arguments, &invocation),
         Command::Trust(arguments) => trust::run(&arguments, &invocation),
         Command::Approvals(arguments) => approvals::run(&arguments, &invocation),
+        Command::Auth(arguments) => auth::run(&arguments, &invocation),
+        Command::Models(arguments) => models::run(&arguments, &invocation),
         Command::Doctor(arguments) => doctor::run(&arguments, &invocation),
         Command::Completions(arguments) => completions(&arguments),
     }

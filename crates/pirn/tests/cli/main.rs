@@ -13,6 +13,7 @@
 
 mod approvals;
 mod asking;
+mod auth;
 mod commands;
 mod config;
 mod consent;

@@ -75,6 +75,27 @@ fn what_a_script_prints_cannot_hide_a_question() {
 }
 
 #[test]
+fn a_key_that_is_typed_is_not_shown() {
+    let place = Place::new();
+    let mut session = Session::start(&place, &["auth", "login", "groq"]);
+    session.until("Key of groq (it is not shown): ");
+    session.answer("wrong\u{15}gsk-\u{e4}x\u{7f}\u{7f}1\n");
+    let (code, stdout, seen) = session.end();
+    assert_eq!((code, stdout.as_str()), (Some(0), ""), "{seen}");
+    assert!(!seen.contains("gsk") && !seen.contains("wrong"), "{seen}");
+    let key = place.run(&["auth", "print-api-key", "groq"]).good();
+    assert_eq!(key, "gsk-1\n");
+
+    let mut session = Session::start(&place, &["auth", "login", "groq"]);
+    session.until("Key of groq (it is not shown): ");
+    session.answer("other\u{3}");
+    let (code, _, seen) = session.end();
+    assert_eq!(code, Some(130), "{seen}");
+    let key = place.run(&["auth", "print-api-key", "groq"]).good();
+    assert_eq!(key, "gsk-1\n", "nothing was changed");
+}
+
+#[test]
 fn control_c_ends_a_question() {
     let place = Place::new();
     let mut session = Session::start(
