@@ -11,10 +11,10 @@ const COLUMNS_DEFAULT: usize = 80;
 /// Questions that are not answered with one of the letters count as no after so many tries.
 #[cfg(unix)]
 const TRIES_MAX: usize = 3;
-/// What Ctrl-C sends.
+/// The byte that Ctrl-C sends.
 #[cfg(unix)]
 const INTERRUPT: u8 = 3;
-/// What Ctrl-D sends.
+/// The byte that Ctrl-D sends.
 #[cfg(unix)]
 const END: u8 = 4;
 /// Bytes of an answer that are looked at; a line of the terminal's own editor is no longer than 4,096.

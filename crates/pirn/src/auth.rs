@@ -35,7 +35,7 @@ enum AuthCommand {
     },
     /// Delete what `auth.json` keeps for a provider
     Logout {
-        /// The provider
+        /// The provider, as `pirn auth list` names it
         provider: String,
     },
     /// List providers and where their keys come from
@@ -53,12 +53,12 @@ enum AuthCommand {
     },
     /// Print a provider's key
     PrintApiKey {
-        /// The provider
+        /// The provider, as `pirn auth list` names it
         provider: String,
     },
     /// Print the token that stands for a sign-in with a provider
     PrintBearerToken {
-        /// The provider
+        /// The provider, as `pirn auth list` names it
         provider: String,
 
         /// Fail unless the token holds for at least so many seconds
