@@ -3,6 +3,7 @@
 //! The network proxy knows what it refused. For files there is only what programs write about their failures: it is read,
 //! checked against the policy, and called likely. A failure that the policy does not account for is not the confinement's.
 
+mod absent;
 mod cause;
 mod complaint;
 mod mention;
@@ -18,6 +19,8 @@ use crate::network::{NetworkDecision, NetworkVerdict, refusal_sentence};
 use crate::policy::{Level, SandboxPolicy};
 use crate::status::ExitStatus;
 
+pub use absent::StandIns;
+use absent::{explain_absent, paths_of_source};
 use cause::{explain_network, explain_path, explain_right, explain_socket};
 use complaint::{Complaint, complaint_in};
 use mention::{Mention, host_in, paths_before, paths_in};
@@ -26,6 +29,8 @@ use mention::{Mention, host_in, paths_before, paths_in};
 const DENIALS_MAX: usize = 5;
 /// Why a command failed stands near the end.
 const LINES_MAX: usize = 300;
+/// Each path in a command costs a look at the file system.
+const SOURCE_PATHS_MAX: usize = 100;
 /// Longer lines are not written by people.
 const LINE_CHARACTERS_MAX: usize = 2_000;
 
@@ -46,6 +51,8 @@ pub struct SandboxFacts<'a> {
     pub readable: Option<&'a [PathBuf]>,
     /// Whether children have a way to the network proxy of the policy.
     pub has_proxy: bool,
+    /// Folders in whose place children find another one; `None` where they find the same.
+    pub stand_ins: Option<StandIns<'a>>,
     /// Whether the user has privileges outside that children do not have: the superuser.
     pub privileged: bool,
 }
@@ -109,24 +116,31 @@ pub struct Denial {
 }
 
 /// Says what was refused, most certain first. `output_tail` is the end of what the command wrote, `decisions` what the network
-/// proxy decided while it ran. Nothing is said about commands that succeeded.
+/// proxy decided while it ran. About commands that succeeded nothing is said but what was not there for them though it exists: what
+/// stands at the end of a pipe succeeds whatever came before.
 pub fn explain(
     facts: &SandboxFacts<'_>,
     output_tail: &str,
     status: ExitStatus,
     decisions: &[NetworkDecision],
 ) -> Vec<Denial> {
-    if status.is_success() {
-        return Vec::new();
-    }
+    let lines = last_lines(output_tail);
     let mut denials: Vec<Denial> = Vec::new();
+    if status.is_success() {
+        for line in &lines {
+            if let Some(denial) = absent_in(facts, line) {
+                add(&mut denials, denial);
+            }
+        }
+        denials.truncate(DENIALS_MAX);
+        return denials;
+    }
     for decision in decisions {
         match decision.verdict {
             NetworkVerdict::Refused => add(&mut denials, from_decision(decision)),
             NetworkVerdict::Allowed => {}
         }
     }
-    let lines = last_lines(output_tail);
     for (index, line) in lines.iter().enumerate() {
         let (before, _) = lines.split_at(index);
         if let Some(denial) = from_line(facts, line, before, decisions) {
@@ -141,6 +155,38 @@ pub fn explain(
     }
     denials.truncate(DENIALS_MAX);
     denials
+}
+
+/// Says which paths in the text of a command or program are not there for it, though they exist. Relative ones are below `folder`.
+/// What a program writes about that is often thrown away or read by another program.
+pub(crate) fn explain_source(facts: &SandboxFacts<'_>, source: &str, folder: &Path) -> Vec<Denial> {
+    let mut denials = Vec::new();
+    for word in paths_of_source(source).take(SOURCE_PATHS_MAX) {
+        let mention = Mention {
+            text: word.to_owned(),
+            is_absolute: word.starts_with('/') || word.starts_with("~/"),
+        };
+        if let Some(denial) = explain_absent(facts, word, &absolute_in(facts, &mention, folder)) {
+            add(&mut denials, denial);
+        }
+    }
+    denials.truncate(DENIALS_MAX);
+    denials
+}
+
+/// What a line says is missing though it exists.
+fn absent_in(facts: &SandboxFacts<'_>, line: &str) -> Option<Denial> {
+    let complaint = complaint_in(line)?;
+    match complaint.kind {
+        Complaint::Missing => paths_in(line, complaint.at)
+            .iter()
+            .find_map(|mention| explain_absent(facts, &mention.text, &absolute(facts, mention))),
+        Complaint::ReadOnly
+        | Complaint::Denied
+        | Complaint::NotPermitted
+        | Complaint::Busy
+        | Complaint::Unreachable => None,
+    }
 }
 
 /// Adds a denial, unless the program was refused the same before.
@@ -177,6 +223,9 @@ fn from_line(
     decisions: &[NetworkDecision],
 ) -> Option<Denial> {
     let complaint = complaint_in(line)?;
+    if let Some(absent) = absent_in(facts, line) {
+        return Some(absent);
+    }
     if complaint.kind == Complaint::Unreachable {
         return explain_network(facts, host_in(line), decisions);
     }
@@ -220,10 +269,14 @@ fn without_colours(line: &str) -> String {
 
 /// A path without `.` and `..`, by its text alone; relative ones are below the working folder.
 fn absolute(facts: &SandboxFacts<'_>, mention: &Mention) -> PathBuf {
+    absolute_in(facts, mention, &facts.policy.working_folder)
+}
+
+fn absolute_in(facts: &SandboxFacts<'_>, mention: &Mention, folder: &Path) -> PathBuf {
     let text = mention.text.as_str();
     let joined = match (text.strip_prefix("~/"), &facts.policy.home) {
         (Some(rest), Some(home)) => home.join(rest),
-        (Some(_), None) | (None, _) => facts.policy.working_folder.join(text),
+        (Some(_), None) | (None, _) => folder.join(text),
     };
     let mut path = PathBuf::new();
     for component in joined.components() {

@@ -70,7 +70,7 @@ pub use background::BackgroundChildren;
 pub use child::{Child, KILL_WAIT};
 pub use command::{Command, OutputMode, Stdin};
 pub use error::{Error, ErrorKind};
-pub use explain::{Denial, DenialSubject, Evidence, SandboxFacts, explain};
+pub use explain::{Denial, DenialSubject, Evidence, SandboxFacts, StandIns, explain};
 pub use mode::NetworkMode;
 #[cfg(any(test, feature = "fuzzing"))]
 pub use network::fuzz_proxy;

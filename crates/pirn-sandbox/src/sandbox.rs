@@ -241,6 +241,18 @@ impl Sandbox {
         })
     }
 
+    /// Says which paths in the text of a command or program, which has ended, are not there for it though they exist. Relative ones
+    /// are below `folder`.
+    pub fn explain_source(&self, source: &str, folder: &Path) -> Vec<Denial> {
+        #[cfg(target_os = "linux")]
+        if let Some(confined) = self.prepared_level() {
+            return confined.explain_source(self.policy(), source, folder);
+        }
+        #[cfg(not(target_os = "linux"))]
+        let _nothing_stands_in = (source, folder);
+        Vec::new()
+    }
+
     /// Says that `who`, such as `the command`, was killed for its memory, and what to do; see [`crate::Child::was_out_of_memory`].
     pub fn explain_out_of_memory(&self, who: &str) -> String {
         let bound = self

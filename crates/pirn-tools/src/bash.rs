@@ -119,13 +119,14 @@ async fn run(arguments: Arguments, options: Arc<ToolsOptions>, context: CallCont
     };
     let started_at = Instant::now();
     let confinement = Confinement::of(options.sandbox.as_ref());
+    let source = command.clone();
     let text = CommandText::new(command, confinement.temp_dir(&options))?;
     let more_environment = context
         .settings()
         .map_or(&[][..], |settings| &settings.environment);
     let command = Command::new(shell::find(&options))
         .args(["-c", text.argument()])
-        .current_dir(folder)
+        .current_dir(&folder)
         .envs(unattended::environment(&options.environment))
         .envs(more_environment.iter().cloned());
     let mut child = confinement
@@ -150,7 +151,12 @@ async fn run(arguments: Arguments, options: Arc<ToolsOptions>, context: CallCont
     };
     let end = session.follow(&child, &mut output).await;
     let wall_time = started_at.elapsed();
-    let findings = confinement.findings(session.capture.tail().text, &child, &end);
+    let findings = confinement.findings(
+        session.capture.tail().text,
+        (&source, &folder),
+        &child,
+        &end,
+    );
     let (rest, output) = session.rest.named(output).await;
     if let Some(output) = output {
         child.give_back_output(output);

@@ -258,7 +258,7 @@ fn in_home(facts: &SandboxFacts<'_>, path: &Path) -> String {
 }
 
 /// A name for a sentence: on one line, without signs that move a cursor, not too long.
-fn shown(text: &str) -> String {
+pub(super) fn shown(text: &str) -> String {
     let mut shown: String = text
         .chars()
         .take(NAME_CHARACTERS_MAX)

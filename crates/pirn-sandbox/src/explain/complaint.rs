@@ -56,9 +56,12 @@ const PHRASES: &[(&str, Complaint)] = &[
     ("(os error 16)", Complaint::Busy),
     ("ebusy", Complaint::Busy),
     ("no such file or directory", Complaint::Missing),
+    ("required file not found", Complaint::Missing),
+    ("does not exist", Complaint::Missing),
     ("(os error 2)", Complaint::Missing),
     ("enoent", Complaint::Missing),
     ("cannot connect to the docker daemon", Complaint::Missing),
+    (": not found", Complaint::Missing),
 ];
 
 /// The first complaint of the table that a line holds.

@@ -44,6 +44,7 @@ impl Case {
             unreadable: &["/srv/user/.ssh".into(), "/srv/project/.env".into()],
             readable: self.readable.as_deref(),
             has_proxy: self.level > Level::Basic,
+            stand_ins: None,
             privileged: self.privileged,
         };
         explain(&facts, output, ExitStatus::Code(1), decisions)
@@ -250,6 +251,7 @@ fn nothing_is_said_about_what_went_well() {
         unreadable: &[],
         readable: None,
         has_proxy: false,
+        stand_ins: None,
         privileged: false,
     };
     assert_eq!(explain(&facts, output, ExitStatus::Code(0), &[]), []);

@@ -101,6 +101,7 @@ impl PreparedLevel {
             unreadable: &unreadable,
             readable: self.paths.read_roots.as_deref(),
             has_proxy: false,
+            stand_ins: None,
             privileged: false,
         };
         explain(&facts, output_tail, status, decisions)

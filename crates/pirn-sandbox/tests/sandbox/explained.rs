@@ -112,6 +112,80 @@ async fn refused_files_are_named_with_their_setting() {
     also_as_ordinary_user("explained::refused_files_are_named_with_their_setting");
 }
 
+/// What exists in the shared temporary folder is not there for commands; each script, and whether only its text tells.
+const ABSENT: &[(&str, &str)] = &[
+    ("cat OUT/x", "OUT/x sandbox.writeRoots OUT"),
+    ("cat OUT/x | head -n 1", "OUT/x sandbox.writeRoots OUT"),
+    (
+        "cat OUT/x 2>/dev/null | wc -l",
+        "OUT/x sandbox.writeRoots OUT",
+    ),
+    ("[ -e OUT/x ] || echo none", "OUT/x sandbox.writeRoots OUT"),
+    ("ls OUT >/dev/null 2>&1; true", "OUT sandbox.writeRoots OUT"),
+    (
+        ".venv/bin/tool",
+        ".venv/bin/tool sandbox.writeRoots OUT/venv/bin",
+    ),
+    (
+        ".venv/bin/tool 2>&1 | tail -n 3",
+        ".venv/bin/tool sandbox.writeRoots OUT/venv/bin",
+    ),
+    ("./link", "./link sandbox.writeRoots OUT"),
+    (
+        "/usr/bin/python3 -c 'open(\"OUT/x\")'",
+        "OUT/x sandbox.writeRoots OUT",
+    ),
+    ("mkdir -p OUT && echo > OUT/x && cat OUT/x", ""),
+    ("cat OUT/missing; ls .venv-missing/bin", ""),
+    ("cat file WORK/file && mkdir -p sub/x && ls HOME", ""),
+];
+
+#[tokio::test]
+async fn what_exists_outside_alone_is_named_whatever_became_of_the_output() {
+    for level in levels() {
+        let place = Place::new();
+        let out = place.folder.path().canonicalize().unwrap().join("out");
+        std::fs::create_dir_all(out.join("venv/bin")).unwrap();
+        std::fs::write(out.join("x"), "outside").unwrap();
+        std::fs::write(out.join("venv/bin/tool"), "").unwrap();
+        std::fs::write(place.work.join("file"), "").unwrap();
+        std::os::unix::fs::symlink(out.join("venv"), place.work.join(".venv")).unwrap();
+        std::os::unix::fs::symlink(out.join("x"), place.work.join("link")).unwrap();
+        for (script, wanted) in ABSENT {
+            let sandbox = place.sandbox(*level);
+            let put = |text: &str| {
+                [(&out, "OUT"), (&place.work, "WORK"), (&place.home, "HOME")]
+                    .iter()
+                    .fold(text.to_owned(), |text, (path, name)| {
+                        text.replace(name, path.to_str().unwrap())
+                    })
+            };
+            let script = put(script);
+            let (status, output) = place.run(&sandbox, &script).await;
+            let mut denials = sandbox.explain(&output, status, &[]);
+            denials.extend(sandbox.explain_source(&script, &place.work));
+            denials.dedup_by(|one, other| one.subject == other.subject);
+            let found: Vec<String> = denials
+                .iter()
+                .filter(|denial| denial.evidence == Evidence::Certain)
+                .map(|denial| shown(&place, denial).replace(out.to_str().unwrap(), "OUT"))
+                .collect();
+            let wanted = match level {
+                Level::Basic => "",
+                Level::Standard | Level::Strict => wanted,
+            };
+            assert_eq!(
+                found.join(" + "),
+                wanted,
+                "{level:?}: {script}: {output}: {denials:?}"
+            );
+        }
+    }
+    also_as_ordinary_user(
+        "explained::what_exists_outside_alone_is_named_whatever_became_of_the_output",
+    );
+}
+
 /// The subject, the setting and the suggestion, with names for the folders.
 fn shown(place: &Place, denial: &Denial) -> String {
     let mut text = format!(

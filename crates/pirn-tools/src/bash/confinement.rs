@@ -50,7 +50,14 @@ impl<'a> Confinement<'a> {
     }
 
     /// What there is to say after the end. `output` is the end of what the command wrote.
-    pub(super) fn findings(&self, output: &[u8], child: &Child, end: &End) -> Findings {
+    /// `source` is the command, `folder` where it ran.
+    pub(super) fn findings(
+        &self,
+        output: &[u8],
+        (source, folder): (&str, &Path),
+        child: &Child,
+        end: &End,
+    ) -> Findings {
         let Some(sandbox) = self.sandbox else {
             return Findings::default();
         };
@@ -69,7 +76,12 @@ impl<'a> Confinement<'a> {
                 .map(|proxy| proxy.decisions_since(self.decisions_before))
                 .unwrap_or_default();
             let text = String::from_utf8_lossy(output);
-            let denials = sandbox.explain(&text, status, &decisions);
+            let mut denials = sandbox.explain(&text, status, &decisions);
+            for denial in sandbox.explain_source(source, folder) {
+                if !denials.iter().any(|known| known.subject == denial.subject) {
+                    denials.push(denial);
+                }
+            }
             explanations.extend(denials.into_iter().map(|denial| denial.sentence));
         }
         explanations.extend(child.set_aside());

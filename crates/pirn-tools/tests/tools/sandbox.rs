@@ -60,6 +60,27 @@ async fn models_are_told_beforehand() {
     assert_eq!(guidelines(&bench), "");
 }
 
+/// Also where the command succeeds and what its programs said went somewhere else.
+#[tokio::test]
+async fn what_is_not_in_the_private_folder_is_named() {
+    let folder = tempfile::tempdir_in("/tmp").unwrap();
+    let outside = folder.path().join("x");
+    std::fs::write(&outside, "outside").unwrap();
+    let bench = Bench::confined(|policy| policy.network = Network::Off);
+    for command in ["cat OUT | head -n 1", "cat OUT 2>/dev/null | wc -l; true"] {
+        let command = command.replace("OUT", outside.to_str().unwrap());
+        let given = bench
+            .script_end("bash", json!({"command": command}))
+            .await
+            .unwrap();
+        let denied = given["denied"][0].as_str().unwrap();
+        assert!(
+            denied.contains(outside.to_str().unwrap()) && denied.contains("sandbox.writeRoots"),
+            "{denied}"
+        );
+    }
+}
+
 #[tokio::test]
 async fn what_is_refused_is_explained() {
     let bench = Bench::confined(|policy| policy.network = Network::Off);
