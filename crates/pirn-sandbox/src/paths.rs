@@ -13,10 +13,13 @@ mod cache;
 mod concealed;
 mod file_rules;
 mod git;
+mod hard_links;
+mod mount_aliases;
 mod pattern;
 mod placeholder;
 mod plan;
 mod regular;
+mod roots;
 mod scan;
 mod system;
 
@@ -36,6 +39,7 @@ use plan::Plan;
 pub(crate) use plan::Planned;
 #[cfg(target_os = "linux")]
 pub(crate) use regular::{open_regular, unless_absent};
+pub(crate) use roots::HeldRoots;
 pub(crate) use scan::{EntriesMax, Found, Scan};
 pub use system::{HOME_READABLE_DEFAULT, OtherProgram, UNWRITABLE_DEFAULT};
 
@@ -79,10 +83,13 @@ impl Paths {
     #[cfg(any(test, target_os = "macos"))]
     pub(crate) fn of(policy: &crate::policy::SandboxPolicy) -> std::io::Result<Self> {
         let names = plan::names_of_interest(policy);
-        let roots = plan::searched_roots(policy)?;
+        let held = HeldRoots::default();
+        let roots = plan::searched_roots(policy, &held)?;
         let bound = EntriesMax(policy.protection.files_max);
         let found = Scan::default().walk(&roots, &names, bound)?;
-        Ok(plan::make(policy, &found, &std::collections::BTreeSet::new())?.paths)
+        let made = std::collections::BTreeSet::new();
+        let mut links = plan::HardLinks::default();
+        Ok(plan::make(policy, &held, &found, &made, &mut links)?.paths)
     }
 }
 

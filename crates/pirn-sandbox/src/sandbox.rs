@@ -7,7 +7,7 @@ use std::time::Instant;
 use crate::error::Error;
 use crate::explain::Denial;
 use crate::network::NetworkDecision;
-use crate::paths::{FileRules, FileRulesCache};
+use crate::paths::{FileRules, FileRulesCache, HeldRoots};
 use crate::policy::{Level, LevelChoice, Profile, SandboxPolicy};
 use crate::report::SandboxReport;
 use crate::status::ExitStatus;
@@ -47,6 +47,8 @@ pub struct Sandbox {
 #[derive(Debug)]
 struct Inner {
     policy: SandboxPolicy,
+    /// What its places led to at first, for commands and file tools alike.
+    roots: Arc<HeldRoots>,
     prepared: OnceLock<Preparation>,
     /// Held while it is prepared.
     preparing: Mutex<()>,
@@ -67,12 +69,13 @@ struct Preparation {
 }
 
 impl Preparation {
-    fn of(policy: &SandboxPolicy) -> Result<Self, Error> {
+    fn of(policy: &SandboxPolicy, roots: &Arc<HeldRoots>) -> Result<Self, Error> {
         let nothing = nothing_in_force(policy);
         let (report, confined) = match policy.profile {
             Profile::Off => (nothing, None),
             Profile::ReadOnly | Profile::WorkspaceWrite => {
-                let (confined, report) = PreparedLevel::prepare(policy, nothing)?;
+                let (confined, report) =
+                    PreparedLevel::prepare(policy, nothing, Arc::clone(roots))?;
                 (report, Some(confined))
             }
         };
@@ -107,6 +110,7 @@ impl Sandbox {
         Self {
             inner: Arc::new(Inner {
                 policy,
+                roots: Arc::default(),
                 prepared: OnceLock::new(),
                 preparing: Mutex::new(()),
                 file_rules: FileRulesCache::default(),
@@ -132,7 +136,7 @@ impl Sandbox {
             return Ok(prepared);
         }
         self.recover().map_err(|source| Error::preparing(&source))?;
-        let made = Preparation::of(policy)?;
+        let made = Preparation::of(policy, &self.inner.roots)?;
         Ok(prepared.get_or_init(|| made))
     }
 
@@ -208,7 +212,7 @@ impl Sandbox {
         if let Err(error) = self.recover() {
             return Arc::new(FileRules::unknown(policy, &error));
         }
-        file_rules.get(policy, private_temp, Instant::now())
+        file_rules.get(policy, &self.inner.roots, private_temp, Instant::now())
     }
 
     /// What is in force for its children. Prepares it, and fails as [`Sandbox::prepare`] does.

@@ -12,9 +12,9 @@ use std::time::Instant;
 
 use super::aside::{self, Content};
 use super::git::{self, GitFolder};
-use super::plan::{self, Planned};
+use super::plan::{self, HardLinks, Planned};
 use super::regular::unless_absent;
-use super::{EntriesMax, Found, KEPT_FOR, Paths, Scan, can_write};
+use super::{EntriesMax, Found, HeldRoots, KEPT_FOR, Paths, Scan, can_write};
 use crate::policy::SandboxPolicy;
 
 /// Notes that nobody has fetched; more would bury everything else.
@@ -29,9 +29,23 @@ pub(crate) struct PathCache {
     state: Mutex<State>,
 }
 
+impl PathCache {
+    /// For places that are resolved already.
+    pub(crate) fn new(roots: Arc<HeldRoots>) -> Self {
+        Self {
+            state: Mutex::new(State {
+                roots,
+                ..State::default()
+            }),
+        }
+    }
+}
+
 #[derive(Debug, Default)]
 struct State {
+    roots: Arc<HeldRoots>,
     scan: Scan,
+    hard_links: HardLinks,
     last: Option<CachedPaths>,
     /// Git folders that confined programs have made, and may use.
     made: BTreeSet<PathBuf>,
@@ -187,7 +201,7 @@ impl State {
                 roots.push(last.paths.working_folder.clone());
                 super::without_nested(roots)
             }
-            None => plan::searched_roots(policy)?,
+            None => plan::searched_roots(policy, &self.roots)?,
         };
         // Until all of it has worked.
         self.is_unseen |= newcomers == Newcomers::OfChildren;
@@ -197,14 +211,14 @@ impl State {
         let planned = loop {
             let found = self.scan.walk(&roots, &names, bound)?;
             if newcomers == Newcomers::OfUser {
-                break plan::make(policy, &found, &self.made)?;
+                break self.plan(policy, &found)?;
             }
             let before = self.last.as_ref().map(|last| Arc::clone(&last.planned));
             let Some(before) = before else {
-                break plan::make(policy, &found, &self.made)?;
+                break self.plan(policy, &found)?;
             };
             if self.set_aside_new(policy, &before, &found)? == 0 {
-                let planned = plan::make(policy, &found, &self.made)?;
+                let planned = self.plan(policy, &found)?;
                 // A repository that appeared meanwhile is the child's, too.
                 if planned.git.iter().all(|folder| before.git.contains(folder)) {
                     break planned;
@@ -235,6 +249,11 @@ impl State {
         Ok(paths)
     }
 
+    fn plan(&mut self, policy: &SandboxPolicy, found: &Found) -> io::Result<Planned> {
+        self.hard_links.after_walk(self.scan.listings());
+        plan::make(policy, &self.roots, found, &self.made, &mut self.hard_links)
+    }
+
     /// Sets aside what was not there before and would run something. Says how much that was.
     fn set_aside_new(
         &mut self,
@@ -257,7 +276,7 @@ impl State {
                 self.made.insert(folder.path);
             }
         }
-        let dotted = plan::dotted_in_home(policy, roots)?;
+        let dotted = plan::dotted_in_home(policy, &self.roots, roots)?;
         for place in found.pirn.iter().chain(&found.unwritable).chain(&dotted) {
             let is_known = before.guarded.contains(place)
                 || before.paths.placeholders.iter().any(|p| p.path == *place)

@@ -11,9 +11,11 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 
 use super::concealed::{Concealed, ConcealedKind};
+use super::mount_aliases::MountAliases;
 use super::pattern::{self, Pattern};
 use super::regular::unless_absent;
-use super::{KEPT_FOR, Plan, plan, resolved, system, without_nested};
+use super::scan::NamesOfInterest;
+use super::{EntriesMax, HeldRoots, KEPT_FOR, Plan, Scan, plan, resolved, system, without_nested};
 use crate::policy::{Profile, SandboxPolicy};
 
 /// Files in a git folder that name programs or lead git elsewhere.
@@ -48,7 +50,10 @@ pub struct FileRules {
     /// Why nothing is known, if that is so: then nothing may be used.
     unknown: Option<String>,
     /// Looked up when a file with several names comes up.
-    identities: OnceLock<Identities>,
+    identities: OnceLock<Result<Identities, String>>,
+    names: NamesOfInterest,
+    bound: EntriesMax,
+    scan: Arc<Mutex<Scan>>,
 }
 
 /// Files by what they are, since a file can have several names.
@@ -133,6 +138,8 @@ pub enum FileRefusal {
 #[derive(Debug, Default)]
 pub(crate) struct FileRulesCache {
     last: Mutex<Option<(Instant, Arc<FileRules>)>>,
+    /// What is known of the folders in which files of other names are looked for.
+    scan: Arc<Mutex<Scan>>,
 }
 
 impl FileRulesCache {
@@ -140,6 +147,7 @@ impl FileRulesCache {
     pub(crate) fn get(
         &self,
         policy: &SandboxPolicy,
+        roots: &HeldRoots,
         private_temp: Option<&Path>,
         now: Instant,
     ) -> Arc<FileRules> {
@@ -150,7 +158,7 @@ impl FileRulesCache {
         {
             return Arc::clone(rules);
         }
-        let rules = FileRules::of(policy, private_temp);
+        let rules = FileRules::of(policy, roots, private_temp, Arc::clone(&self.scan));
         let rules = Arc::new(rules.unwrap_or_else(|error| FileRules::unknown(policy, &error)));
         *last = Some((now, Arc::clone(&rules)));
         rules
@@ -158,8 +166,14 @@ impl FileRulesCache {
 }
 
 impl FileRules {
-    fn of(policy: &SandboxPolicy, private_temp: Option<&Path>) -> io::Result<Self> {
-        let mut plan = Plan::new(policy)?;
+    fn of(
+        policy: &SandboxPolicy,
+        roots: &HeldRoots,
+        private_temp: Option<&Path>,
+        scan: Arc<Mutex<Scan>>,
+    ) -> io::Result<Self> {
+        let mut plan = Plan::new(policy, roots)?;
+        let aliases = MountAliases::look()?;
         let home = plan.home.clone();
         let parse = |texts: &[String]| -> Vec<Pattern> {
             let parse = |text: &String| {
@@ -178,6 +192,13 @@ impl FileRules {
                 hidden.push(place);
             }
         }
+        for folder in &concealed {
+            if aliases.are_any() {
+                hidden.extend(folder.places()?.iter().flat_map(|place| aliases.of(place)));
+            }
+        }
+        let other_names: Vec<PathBuf> = hidden.iter().flat_map(|place| aliases.of(place)).collect();
+        hidden.extend(other_names);
         let unwritable = parse(&policy.protection.unwritable);
         let mut protected = fixed_places(&unwritable)?;
         let start_up = system::STARTUP_FILES.iter().map(|start_up| start_up.path);
@@ -186,6 +207,11 @@ impl FileRules {
                 protected.push(resolved(&home.join(path))?);
             }
         }
+        let other_names: Vec<PathBuf> = protected
+            .iter()
+            .flat_map(|place| aliases.of(place))
+            .collect();
+        protected.extend(other_names);
         plan.allow_reading()?;
         let named = std::mem::take(&mut plan.named);
         let paths = plan.into_paths();
@@ -204,6 +230,9 @@ impl FileRules {
             private_temp: private_temp.map(resolved).transpose()?,
             unknown: None,
             identities: OnceLock::new(),
+            names: plan::names_of_interest(policy),
+            bound: EntriesMax(policy.protection.files_max),
+            scan,
         })
     }
 
@@ -224,6 +253,9 @@ impl FileRules {
             private_temp: None,
             unknown: Some(error.to_string()),
             identities: OnceLock::new(),
+            names: NamesOfInterest::default(),
+            bound: EntriesMax(policy.protection.files_max),
+            scan: Arc::default(),
         }
     }
 
@@ -292,9 +324,7 @@ impl FileRules {
 
     /// Whether a file or folder that is open may be read. `real` is where it is, without links.
     pub fn check_read_opened(&self, real: &Path, metadata: &Metadata) -> Result<(), FileRefusal> {
-        if self.is_hidden_file(metadata) {
-            return Err(FileRefusal::Unreadable(real.to_owned()));
-        }
+        self.check_hidden_file(real, metadata)?;
         self.check_read_real(real)
     }
 
@@ -324,12 +354,13 @@ impl FileRules {
 
     /// Whether a file that is about to be written over is one that must not be, under another of its names.
     pub fn check_other_names(&self, real: &Path, metadata: &Metadata) -> Result<(), FileRefusal> {
-        if self.is_hidden_file(metadata) {
-            return Err(FileRefusal::Unreadable(real.to_owned()));
-        }
+        self.check_hidden_file(real, metadata)?;
         if self.profile != Profile::Off
             && has_other_names(metadata)
-            && self.identities().protected.contains(&identity(metadata))
+            && self
+                .identities(real)?
+                .protected
+                .contains(&identity(metadata))
         {
             return Err(FileRefusal::Protected(real.to_owned()));
         }
@@ -337,17 +368,33 @@ impl FileRules {
     }
 
     /// Whether a file is one of the unreadable ones by another name.
-    fn is_hidden_file(&self, metadata: &Metadata) -> bool {
-        self.profile != Profile::Off
+    fn check_hidden_file(&self, real: &Path, metadata: &Metadata) -> Result<(), FileRefusal> {
+        if self.profile != Profile::Off
             && has_other_names(metadata)
-            && self.identities().hidden.contains(&identity(metadata))
+            && self.identities(real)?.hidden.contains(&identity(metadata))
+        {
+            return Err(FileRefusal::Unreadable(real.to_owned()));
+        }
+        Ok(())
     }
 
-    fn identities(&self) -> &Identities {
-        self.identities.get_or_init(|| Identities {
-            hidden: files_in(&[self.hidden.clone(), self.concealed_files()].concat()),
-            protected: files_in(&self.protected),
-        })
+    fn identities(&self, asked: &Path) -> Result<&Identities, FileRefusal> {
+        let found = self.identities.get_or_init(|| {
+            let by_name = self.found_by_name().map_err(|error| error.to_string())?;
+            Ok(Identities {
+                hidden: files_in(&[by_name, self.hidden.clone(), self.concealed_files()].concat()),
+                protected: files_in(&self.protected),
+            })
+        });
+        found
+            .as_ref()
+            .map_err(|reason| FileRefusal::Unknown(asked.to_owned(), reason.clone()))
+    }
+
+    /// What has a name that must not be read, where work happens.
+    fn found_by_name(&self) -> io::Result<Vec<PathBuf>> {
+        let mut scan = self.scan.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(scan.walk(&self.searched, &self.names, self.bound)?.hidden)
     }
 
     /// Files that are concealed by the folder they lie in, and Pirn's own folder.

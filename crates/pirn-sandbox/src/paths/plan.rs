@@ -1,6 +1,6 @@
 //! Collecting what a policy comes to.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs::{File, Metadata};
 use std::io;
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
@@ -8,12 +8,16 @@ use std::path::{Path, PathBuf};
 
 use super::concealed::{Concealed, ConcealedKind};
 use super::git::{self, GitFolder};
+use super::hard_links::FileIdentity;
+pub(crate) use super::hard_links::HardLinks;
+use super::mount_aliases::MountAliases;
 use super::pattern::{self, Pattern};
 use super::regular::{read_regular, unless_absent};
+use super::roots::{HeldRoots, Roots};
 use super::scan::{Found, NamesOfInterest};
 use super::{
-    Paths, Placeholder, PlaceholderKind, Unreadable, can_write, is_never_writable, is_of_system,
-    is_private_file, resolved, system, without_nested,
+    EntriesMax, Paths, Placeholder, PlaceholderKind, Unreadable, can_write, is_never_writable,
+    is_of_system, is_private_file, resolved, system, without_nested,
 };
 use crate::policy::{Profile, Readable, SandboxPolicy};
 use crate::sys;
@@ -51,18 +55,20 @@ pub(crate) fn names_of_interest(policy: &SandboxPolicy) -> NamesOfInterest {
 }
 
 /// The folders that are looked through: what may be written, and where work happens.
-pub(crate) fn searched_roots(policy: &SandboxPolicy) -> io::Result<Vec<PathBuf>> {
-    let plan = Plan::new(policy)?;
+pub(crate) fn searched_roots(policy: &SandboxPolicy, held: &HeldRoots) -> io::Result<Vec<PathBuf>> {
+    let plan = Plan::new(policy, held)?;
     Ok(plan.searched())
 }
 
 /// What a policy comes to, by what a walk has found. `made` are git folders that confined programs have made: they may use them.
 pub(crate) fn make(
     policy: &SandboxPolicy,
+    held: &HeldRoots,
     found: &Found,
     made: &BTreeSet<PathBuf>,
+    links: &mut HardLinks,
 ) -> io::Result<Planned> {
-    let mut plan = Plan::new(policy)?;
+    let mut plan = Plan::new(policy, held)?;
     plan.concealed = Concealed::of(policy, &plan.work())?;
     // What is fixed comes first.
     plan.hide_fixed()?;
@@ -71,6 +77,7 @@ pub(crate) fn make(
         plan.protect_found(found, made)?;
     }
     plan.hide_found(&found.hidden)?;
+    plan.hide_other_names(links)?;
     plan.allow_reading()?;
     Ok(plan.planned)
 }
@@ -78,6 +85,7 @@ pub(crate) fn make(
 /// Entries of a writable home folder whose names begin with a point, but for those that work happens in.
 pub(crate) fn dotted_in_home(
     policy: &SandboxPolicy,
+    held: &HeldRoots,
     write_roots: &[PathBuf],
 ) -> io::Result<Vec<PathBuf>> {
     let Some(home) = policy.home.as_deref() else {
@@ -87,7 +95,7 @@ pub(crate) fn dotted_in_home(
     if !write_roots.iter().any(|root| home.starts_with(root)) {
         return Ok(Vec::new());
     }
-    let plan = Plan::new(policy)?;
+    let plan = Plan::new(policy, held)?;
     let mut dotted: Vec<PathBuf> = Concealed::of(policy, &[])?
         .iter()
         .map(Concealed::dotted)
@@ -119,34 +127,24 @@ pub(super) struct Plan<'policy> {
     concealed: Vec<Concealed>,
     known: HashSet<PathBuf>,
     hidden: HashSet<PathBuf>,
+    /// Hidden files that have several names, and how many.
+    linked: HashMap<FileIdentity, u64>,
+    aliases: MountAliases,
     planned: Planned,
 }
 
 impl<'policy> Plan<'policy> {
-    pub(super) fn new(policy: &'policy SandboxPolicy) -> io::Result<Self> {
+    pub(super) fn new(policy: &'policy SandboxPolicy, held: &HeldRoots) -> io::Result<Self> {
+        let Roots {
+            working_folder,
+            named,
+            refused,
+        } = held.of(policy)?;
         let mut paths = Paths {
-            working_folder: resolved(&policy.working_folder)?,
+            working_folder,
+            refused_roots: refused,
             ..Paths::default()
         };
-        let mut named = Vec::new();
-        if can_write(policy.profile) {
-            let roots = policy
-                .write_roots
-                .iter()
-                .map(|root| policy.working_folder.join(root));
-            for root in std::iter::once(policy.working_folder.clone()).chain(roots) {
-                let Some(root) = unless_absent(&root, root.canonicalize())? else {
-                    continue;
-                };
-                if is_never_writable(&root) {
-                    let sentence =
-                        format!("{} cannot be made writable as a whole.", root.display());
-                    paths.refused_roots.push(sentence);
-                } else {
-                    named.push(root);
-                }
-            }
-        }
         paths.write_roots = without_nested(named.clone());
         Ok(Self {
             policy,
@@ -158,6 +156,8 @@ impl<'policy> Plan<'policy> {
             concealed: Vec::new(),
             known: HashSet::new(),
             hidden: HashSet::new(),
+            linked: HashMap::new(),
+            aliases: MountAliases::look()?,
             planned: Planned {
                 paths,
                 ..Planned::default()
@@ -258,6 +258,11 @@ impl<'policy> Plan<'policy> {
         }
         self.known.insert(path.to_owned());
         self.planned.paths.protected.push(path.to_owned());
+        for name in self.aliases.of(path) {
+            if self.is_writable(&name) && self.known.insert(name.clone()) {
+                self.planned.paths.protected.push(name);
+            }
+        }
         Ok(())
     }
 
@@ -443,13 +448,16 @@ impl<'policy> Plan<'policy> {
 
     /// Work below a place that must not be read would show it.
     fn refuse_work_in(&self, place: &Path, what: &str) -> io::Result<()> {
+        let names = self.aliases.of(place);
         let inside = self
             .planned
             .paths
             .write_roots
             .iter()
             .chain([&self.planned.paths.working_folder])
-            .find(|root| root.starts_with(place));
+            .find(|root| {
+                root.starts_with(place) || names.iter().any(|name| root.starts_with(name))
+            });
         match inside {
             Some(root) => Err(io::Error::other(format!(
                 "No work happens in {}: it lies in {}, which is {what}.",
@@ -475,7 +483,12 @@ impl<'policy> Plan<'policy> {
         self.hide_all(places)
     }
 
-    fn hide_all(&mut self, places: Vec<PathBuf>) -> io::Result<()> {
+    fn hide_all(&mut self, mut places: Vec<PathBuf>) -> io::Result<()> {
+        let aliases: Vec<PathBuf> = places
+            .iter()
+            .flat_map(|place| self.aliases.of(place))
+            .collect();
+        places.extend(aliases);
         for path in without_nested(places) {
             if self.holds_work(&path) {
                 self.planned.paths.unreadable_gaps.push(format!(
@@ -494,6 +507,10 @@ impl<'policy> Plan<'policy> {
             if is_out_of_reach(&path, &metadata) {
                 continue;
             }
+            if metadata.is_file() && metadata.nlink() > 1 {
+                self.linked
+                    .insert(FileIdentity::of(&metadata), metadata.nlink());
+            }
             self.hidden.insert(path.clone());
             self.planned.paths.unreadable.push(Unreadable {
                 is_folder: metadata.is_dir(),
@@ -501,6 +518,17 @@ impl<'policy> Plan<'policy> {
             });
         }
         Ok(())
+    }
+
+    /// Other names of hidden files, as far as they are where work happens.
+    fn hide_other_names(&mut self, links: &mut HardLinks) -> io::Result<()> {
+        let linked = std::mem::take(&mut self.linked);
+        if linked.is_empty() {
+            return Ok(());
+        }
+        let bound = EntriesMax(self.policy.protection.files_max);
+        let names = links.names_of(&linked, &self.searched(), bound)?;
+        self.hide_all(names)
     }
 
     pub(super) fn allow_reading(&mut self) -> io::Result<()> {

@@ -154,6 +154,7 @@ impl NamesOfInterest {
 pub(crate) struct Scan {
     folders: HashMap<PathBuf, Folder>,
     round: u64,
+    listings: u64,
     lister: Lister,
 }
 
@@ -214,6 +215,12 @@ impl Scan {
         Ok(found)
     }
 
+    /// How many folders have been read so far, in all walks: the same as before where nothing has changed.
+    #[cfg(target_os = "linux")]
+    pub(super) fn listings(&self) -> u64 {
+        self.listings
+    }
+
     /// What a folder holds now; `None` where there is none.
     fn folder(
         &mut self,
@@ -233,6 +240,7 @@ impl Scan {
                 &*folder
             }));
         }
+        self.listings += 1;
         let begun = SystemTime::now();
         let listed = self.lister.list(path, |name| filter.may_want(name, zone));
         let Some(listed) = unless_absent(path, listed)? else {
@@ -315,7 +323,7 @@ fn marks_of(path: &Path, name: &OsString, zone: Zone, names: &NamesOfInterest) -
     marks
 }
 
-fn too_many(entries_max: EntriesMax) -> io::Error {
+pub(super) fn too_many(entries_max: EntriesMax) -> io::Error {
     io::Error::other(format!(
         "There are more than {} files and folders in the writable folders, which are looked through for what must be protected; \
          the setting sandbox.filesMax raises that bound.",

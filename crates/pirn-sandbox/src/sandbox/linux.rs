@@ -31,7 +31,7 @@ use crate::child_supervisor::SpawnError;
 use crate::error::Error;
 use crate::filter::{self, FilterKind, Processes, Sockets};
 use crate::network::NetworkProxy;
-use crate::paths::{PathCache, Paths};
+use crate::paths::{HeldRoots, PathCache, Paths};
 use crate::policy::{Level, Network, Readable, SandboxPolicy};
 use crate::report::SandboxReport;
 use crate::rules::{HandledAccess, Rules, RulesRequest};
@@ -88,6 +88,7 @@ impl PreparedLevel {
     pub(super) fn prepare(
         policy: &SandboxPolicy,
         report: SandboxReport,
+        roots: Arc<HeldRoots>,
     ) -> Result<(Self, SandboxReport), Error> {
         let ChosenLevel {
             level,
@@ -95,7 +96,7 @@ impl PreparedLevel {
             mut failures,
         } = machine::strongest(policy)?;
         failures.extend(facts.lacks.iter().cloned());
-        let mut confined = Self::new(level, &facts, policy)?;
+        let mut confined = Self::new(level, &facts, policy, roots)?;
         if let Some(failure) = confined.make_network(policy)? {
             failures.push(failure);
         }
@@ -112,7 +113,7 @@ impl PreparedLevel {
     ) -> Result<(Self, SandboxPolicy), Error> {
         let mut policy = SandboxPolicy::new("/", temp_dir);
         policy.unreadable.clear();
-        let mut confined = Self::new(level, facts, &policy)?;
+        let mut confined = Self::new(level, facts, &policy, Arc::default())?;
         policy.working_folder = confined
             .parts
             .make_neutral()
@@ -129,7 +130,12 @@ impl PreparedLevel {
         Ok(path_plan.rules.files)
     }
 
-    fn new(level: Level, facts: &LevelFacts, policy: &SandboxPolicy) -> Result<Self, Error> {
+    fn new(
+        level: Level,
+        facts: &LevelFacts,
+        policy: &SandboxPolicy,
+        roots: Arc<HeldRoots>,
+    ) -> Result<Self, Error> {
         let parts = SandboxFolders::create(&policy.temp_dir).map_err(|source| {
             Error::confinement(format!(
                 "The folders of a sandbox cannot be created in {}: {source}",
@@ -152,7 +158,7 @@ impl PreparedLevel {
             path_plan: Mutex::new(None),
             placeholders: Placeholders::new(parts.folder()),
             parts,
-            cache: PathCache::default(),
+            cache: PathCache::new(roots),
             journal: Journal::default(),
         })
     }

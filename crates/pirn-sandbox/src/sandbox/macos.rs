@@ -27,6 +27,7 @@ impl PreparedLevel {
     pub(super) fn prepare(
         policy: &SandboxPolicy,
         mut report: SandboxReport,
+        _roots: std::sync::Arc<crate::paths::HeldRoots>,
     ) -> Result<(Self, SandboxReport), Error> {
         if let Some(level) = policy.require.filter(|level| *level > Level::Basic) {
             return Err(Error::confinement(format!(

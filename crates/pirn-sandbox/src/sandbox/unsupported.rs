@@ -19,6 +19,7 @@ impl PreparedLevel {
     pub(super) fn prepare(
         _policy: &SandboxPolicy,
         _report: SandboxReport,
+        _roots: std::sync::Arc<crate::paths::HeldRoots>,
     ) -> Result<(Self, SandboxReport), Error> {
         let reason = "Programs cannot be confined on this system yet, so none are started. To run them without confinement, set \
                       sandbox.profile to \"off\" or give --sandbox off.";

@@ -147,3 +147,37 @@ fn listed_places_and_start_up_files() {
     assert_eq!(check("user/.config/fish/x"), "ok, ok");
     assert_eq!(check("user/.ssh/new"), "unreadable, protected");
 }
+
+/// A file that is hidden by a pattern has its other names hidden, wherever they are.
+#[cfg(unix)]
+#[test]
+fn other_names_of_hidden_files_are_refused() {
+    let place = place();
+    let root = place.path();
+    for name in ["work/x", "user/y", "extra/z"] {
+        std::fs::create_dir_all(root.join(name).parent().unwrap()).unwrap();
+        std::fs::hard_link(root.join("work/sub/.env"), root.join(name)).unwrap();
+    }
+    std::fs::hard_link(root.join("work/a"), root.join("work/a2")).unwrap();
+    let rules = Sandbox::on_demand(policy(root, Profile::WorkspaceWrite)).file_rules();
+    let real = root.canonicalize().unwrap();
+    for (name, wanted) in [
+        ("work/x", "unreadable"),
+        ("user/y", "unreadable"),
+        ("extra/z", "unreadable"),
+        ("work/a2", "ok"),
+    ] {
+        let path = real.join(name);
+        let metadata = path.metadata().unwrap();
+        assert_eq!(
+            word(&rules.check_read_opened(&path, &metadata)),
+            wanted,
+            "{name}"
+        );
+        assert_eq!(
+            word(&rules.check_other_names(&path, &metadata)),
+            wanted,
+            "{name}"
+        );
+    }
+}

@@ -42,6 +42,32 @@ t(lambda: os.chmod(".env", 0o777))
             ..PLAIN
         },
         Attempt {
+            name: "read-env-files-by-other-names",
+            stopped_by: "a cover over each name of the file in places of work",
+            program: r#"
+t(lambda: read("other-name"))
+t(lambda: read("nested/deeper/other-name"))
+t(lambda: os.link("other-name", "third-name"))
+t(lambda: os.rename("other-name", "moved"))
+t(lambda: write("nested/deeper/other-name"))
+"#,
+            prepare: |stage| {
+                let work = stage.root.join("work");
+                std::fs::create_dir_all(work.join("nested/deeper")).map_err(|e| e.to_string())?;
+                for name in ["other-name", "nested/deeper/other-name"] {
+                    std::fs::hard_link(work.join(".env"), work.join(name))
+                        .map_err(|e| e.to_string())?;
+                }
+                Ok(())
+            },
+            expect: through_lite(
+                Layer::UnreadablePaths,
+                &["EACCES", "EXDEV", "EBUSY", "EROFS", "EPERM"],
+            ),
+            intact: |stage| stage.holds("work/.env", SECRET),
+            control: Control::GetsThrough,
+        },
+        Attempt {
             name: "read-passwords-of-the-system",
             stopped_by: "a cover over the file; at basic, Landlock; for ordinary users, file modes",
             program: r#"

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use pirn_sandbox::{ExitStatus, Level, Profile, Readable, Sandbox};
+use pirn_sandbox::{ExitStatus, Layer, Level, Profile, Readable, Sandbox};
 
 use super::{Place, also_as_ordinary_user, entries, levels, levels_with_namespaces, wait_until};
 
@@ -281,4 +281,121 @@ async fn leaves_nothing_behind() {
     }
     place.wait_for_clean_temp().await;
     assert_eq!(entries(&place.work), [] as [&Path; 0]);
+}
+
+/// What a command puts in the place of a write root leads neither commands nor file tools anywhere.
+#[tokio::test]
+async fn a_write_root_that_becomes_a_link_is_refused() {
+    for level in levels() {
+        let place = Place::new();
+        std::fs::create_dir(place.work.join("sub")).unwrap();
+        let mut policy = place.policy(*level);
+        policy.write_roots = vec!["sub".into()];
+        let sandbox = Sandbox::prepare(policy).unwrap();
+        let target = place.home.join("file");
+        std::fs::write(&target, "untouched").unwrap();
+        let script = format!(
+            "mv sub moved && ln -s '{}' sub && echo swapped",
+            place.home.display()
+        );
+        place.check(&sandbox, &script, "swapped\n").await;
+        // What was found before is kept for some seconds; commands are confined to that meanwhile.
+        let (_status, text) = match place.shell(&sandbox, "echo x > sub/file").spawn() {
+            Ok(_child) => place.run(&sandbox, "echo x > sub/file; echo done").await,
+            Err(error) => (ExitStatus::Lost, format!("{error} done")),
+        };
+        assert!(text.contains("done"), "{level:?}: {text}");
+        let refusal = sandbox
+            .file_rules()
+            .check_write(&place.work.join("sub/file"));
+        assert!(refusal.is_err(), "{level:?}");
+        assert_eq!(
+            std::fs::read_to_string(&target).unwrap(),
+            "untouched",
+            "{level:?}"
+        );
+    }
+}
+
+/// The variable that marks a test which has a mount namespace of its own.
+const MOUNTS: &str = "PIRN_SANDBOX_TEST_MOUNTS";
+
+/// A part of the home folder that is mounted in the working folder as well is hidden there, too.
+#[tokio::test]
+async fn other_mounts_of_hidden_places_are_hidden() {
+    let name = "confined::files::other_mounts_of_hidden_places_are_hidden";
+    if std::env::var_os(MOUNTS).is_none() {
+        let output = std::process::Command::new("unshare")
+            .args(["--map-root-user", "--mount"])
+            .arg(std::env::current_exe().unwrap())
+            .args(["--exact", name, "--nocapture"])
+            .env(MOUNTS, "1")
+            .output()
+            .unwrap();
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(
+            output.status.success() && text.contains("1 passed"),
+            "{text}{errors}"
+        );
+        return;
+    }
+    let mount = |arguments: &[&std::ffi::OsStr], program: &str| {
+        let status = std::process::Command::new(program).args(arguments).status();
+        assert!(status.unwrap().success(), "{program} {arguments:?}");
+    };
+    let place = Place::new();
+    std::fs::create_dir_all(place.home.join(".ssh/keys")).unwrap();
+    for (path, content) in [
+        (".ssh/keys/key", "secret"),
+        (".npmrc", "secret"),
+        ("notes", "open"),
+    ] {
+        std::fs::write(place.home.join(path), content).unwrap();
+    }
+    let bound = [
+        ("home", "all"),
+        ("home/.ssh", "ssh"),
+        ("home/.ssh/keys", "keys with spaces"),
+    ];
+    for (source, target) in bound {
+        let target = place.work.join(target);
+        std::fs::create_dir(&target).unwrap();
+        let source = place.home.parent().unwrap().join(source);
+        mount(
+            &["--bind".as_ref(), source.as_os_str(), target.as_os_str()],
+            "mount",
+        );
+    }
+    for level in levels() {
+        let sandbox = place.sandbox(*level);
+        let script =
+            "cat all/.ssh/keys/key ssh/keys/key 'keys with spaces/key' all/.npmrc; cat all/notes";
+        let (_status, text) = place.run(&sandbox, script).await;
+        let is_said = sandbox
+            .report()
+            .unwrap()
+            .missing
+            .iter()
+            .any(|missing| missing.layer == Layer::UnreadablePaths);
+        // Landlock cannot take a place out of a folder that it opens; that is told.
+        let is_kept = !text.contains("secret") || *level == Level::Basic && is_said;
+        assert!(is_kept && text.ends_with("open"), "{level:?}: {text}");
+        let rules = sandbox.file_rules();
+        for path in [
+            "all/.ssh/keys/key",
+            "ssh/keys/key",
+            "keys with spaces/key",
+            "all/.npmrc",
+        ] {
+            assert!(
+                rules.check_read(&place.work.join(path)).is_err(),
+                "{level:?} {path}"
+            );
+        }
+        assert!(rules.check_read(&place.work.join("all/notes")).is_ok());
+    }
+    for (_source, target) in bound {
+        mount(&[place.work.join(target).as_os_str()], "umount");
+    }
 }
