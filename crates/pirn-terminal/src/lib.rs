@@ -21,12 +21,15 @@
 )]
 
 mod block;
+#[cfg(unix)]
+mod device;
 mod editor;
 mod foreign;
 mod form;
 mod inline;
 mod input;
 mod keys;
+mod markdown;
 mod pager;
 mod question;
 mod row;
@@ -39,12 +42,15 @@ mod tty;
 mod width;
 
 pub use block::Block;
+#[cfg(unix)]
+pub use device::{Device, Waker, Woken, restore};
 pub use editor::{Editor, EditorAction, EditorLayout};
 pub use foreign::{Foreign, cut, on_one_line, visible_code, without_controls};
 pub use form::{Field, Form, typed_value};
 pub use inline::{Frame, InlinePainter, Palette};
 pub use input::{Connection, Decoder, Focus, Input, Scheme, TerminalColor, TerminalReply};
 pub use keys::{KeyCode, KeyPress, Modifiers, UnknownKey};
+pub use markdown::{MarkdownStream, markdown_rows};
 pub use question::{Question, Reading, Typed};
 pub use row::{Attribute, Row, Span, TextStyle, Wrap, wrap};
 pub use screen::{LateText, RowText, Screen, ScreenWire, Target};

@@ -71,6 +71,15 @@ impl TextStyle {
         }
     }
 
+    /// The same, in the colour of another role.
+    #[must_use]
+    pub const fn colored(self, role: Role) -> Self {
+        Self {
+            role: Some(role),
+            ..self
+        }
+    }
+
     /// The same text, on the background of a role.
     #[must_use]
     pub const fn on(self, background: Role) -> Self {
