@@ -70,15 +70,19 @@ impl InlinePainter {
     /// The bytes that turn what is on the screen into this frame.
     pub fn draw(&mut self, frame: &Frame) -> String {
         let finished = self.keep_in_place(&frame.finished);
+        // Rows that are live no more make room for those that are finished, so that no empty ones are left at the bottom.
+        let spare = self.live.len().saturating_sub(frame.live.len().max(1));
+        let above = finished.len().saturating_sub(spare);
+        let (above, instead) = finished.split_at(above);
         // The rows that are inserted at once must have room above the bottom.
         let batch = self.rows.saturating_sub(self.live.len()).max(1);
-        for rows in finished.chunks(batch) {
+        for rows in above.chunks(batch) {
             self.insert(0, rows.len());
             self.write_rows(rows);
-            self.live.drain(..rows.len());
-            self.at.0 -= rows.len();
+            self.forget_first(rows.len());
         }
-        self.update(&frame.live);
+        self.update(&[instead, &frame.live].concat());
+        self.forget_first(instead.len());
         self.move_to(frame.cursor);
         self.set_style(TextStyle::PLAIN);
         std::mem::take(&mut self.out)
@@ -126,12 +130,17 @@ impl InlinePainter {
             .count();
         // The last row stays, so that there is always one to move from.
         let same = same.min(self.live.len().saturating_sub(1));
-        if self.at.0 < same {
-            self.move_to((same, 0));
-        }
-        self.live.drain(..same);
-        self.at.0 -= same.min(self.at.0);
+        self.forget_first(same);
         finished.get(same..).unwrap_or_default()
+    }
+
+    /// The first rows belong to the history now.
+    fn forget_first(&mut self, count: usize) {
+        if self.at.0 < count {
+            self.move_to((count, 0));
+        }
+        self.live.drain(..count);
+        self.at.0 -= count;
     }
 
     /// Makes room for so many rows in front of a live one. The cursor is in the first of them.

@@ -20,7 +20,9 @@
     )
 )]
 
+mod alternate;
 mod block;
+mod clipboard;
 #[cfg(unix)]
 mod device;
 mod editor;
@@ -41,7 +43,9 @@ mod theme;
 mod tty;
 mod width;
 
+pub use alternate::AlternatePainter;
 pub use block::Block;
+pub use clipboard::clipboard_sequence;
 #[cfg(unix)]
 pub use device::{Device, Waker, Woken, restore};
 pub use editor::{Editor, EditorAction, EditorLayout};

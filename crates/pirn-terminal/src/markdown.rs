@@ -27,7 +27,7 @@ pub struct MarkdownStream {
 }
 
 impl MarkdownStream {
-    /// Adds what came.
+    /// Adds the next piece of the text.
     pub fn push(&mut self, text: &str) {
         self.open.push_str(text);
     }

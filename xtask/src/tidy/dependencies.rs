@@ -5,7 +5,7 @@ use super::{Finding, license};
 use std::collections::BTreeMap;
 
 /// Packages in `Cargo.lock`, all platforms. Raise it on purpose, in the change that needs it.
-const LOCKED_PACKAGES_MAX: usize = 445;
+const LOCKED_PACKAGES_MAX: usize = 450;
 
 /// Packages that are there in more than one version, counted once per extra version.
 const DUPLICATE_VERSIONS_MAX: usize = 36;

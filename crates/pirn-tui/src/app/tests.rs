@@ -1,0 +1,434 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use avt::Terminal;
+use pirn_terminal::{ColorDepth, Connection, Decoder, InlinePainter, Palette, Scheme, Theme};
+use pirn_tool::{Answer, ApprovalRequest, Effects, Subject};
+use serde_json::{Value, json};
+
+use super::{App, AppOptions, Request};
+use crate::news::{Audience, Choices, News, OpenQuestions, Order};
+
+/// An interface on an emulated terminal, below two lines of a shell.
+struct Desk {
+    app: App,
+    painter: InlinePainter,
+    terminal: Terminal,
+    now: Duration,
+    size: (usize, usize),
+}
+
+impl Desk {
+    fn new() -> Self {
+        Self::sized(60, 20)
+    }
+
+    fn sized(columns: usize, rows: usize) -> Self {
+        let mut terminal = Terminal::with_scrollback(columns, rows, None).unwrap();
+        terminal.feed("shell line\r\n$ pirn\r\n");
+        let palette = Palette {
+            theme: Theme::system(Scheme::Dark),
+            depth: ColorDepth::True,
+        };
+        let mut desk = Self {
+            app: App::new(AppOptions {
+                version: "1.0".to_owned(),
+                folder: "~/work".to_owned(),
+                ..AppOptions::default()
+            }),
+            painter: InlinePainter::new(palette, columns, rows),
+            terminal,
+            now: Duration::ZERO,
+            size: (columns, rows),
+        };
+        desk.draw();
+        desk
+    }
+
+    fn draw(&mut self) {
+        let frame = self.app.frame(self.size.0, self.size.1, self.now);
+        assert!(frame.live.len() < self.size.1, "{frame:?}");
+        let bytes = self.painter.draw(&frame);
+        assert!(!bytes.contains("\u{1b}[2J") && !bytes.contains("\u{1b}[3J"));
+        self.terminal.feed(&*bytes);
+    }
+
+    fn resize(&mut self, columns: usize, rows: usize) {
+        self.terminal.resize(columns, rows);
+        self.painter.resize(columns, rows);
+        self.size = (columns, rows);
+        self.draw();
+    }
+
+    fn news(&mut self, news: News) {
+        self.app.news(news, self.now);
+        self.draw();
+    }
+
+    fn keys(&mut self, bytes: &str) -> Vec<Order> {
+        let mut decoder = Decoder::new(Connection::Local);
+        let mut inputs = decoder.push(bytes.as_bytes());
+        inputs.extend(decoder.expire());
+        self.app.inputs(&inputs, self.now);
+        self.draw();
+        self.app.take_orders()
+    }
+
+    fn after(&mut self, milliseconds: u64) -> &mut Self {
+        self.now += Duration::from_millis(milliseconds);
+        self
+    }
+
+    fn screen(&self) -> String {
+        let lines = self
+            .terminal
+            .screen()
+            .all_lines()
+            .map(|line| line.text().trim_end().to_owned());
+        lines.collect::<Vec<_>>().join("\n")
+    }
+
+    #[track_caller]
+    fn check(&self, expected: &[&str]) {
+        let screen = self.screen();
+        for line in expected {
+            assert_eq!(screen.matches(line).count(), 1, "{line} in\n{screen}");
+        }
+    }
+}
+
+fn say(text: &str) -> Order {
+    Order::Say(text.to_owned())
+}
+
+fn started(id: &str, parent: Option<&str>, name: &str, arguments: Value) -> News {
+    News::CallStarted {
+        id: id.to_owned(),
+        parent: parent.map(str::to_owned),
+        name: name.to_owned(),
+        arguments,
+    }
+}
+
+fn ended(id: &str, text: &str, is_error: bool) -> News {
+    News::CallEnded {
+        id: id.to_owned(),
+        text: text.to_owned(),
+        is_error,
+        duration: Duration::from_millis(1500),
+    }
+}
+
+fn question(id: &str) -> Arc<ApprovalRequest> {
+    let mut request = ApprovalRequest::new(
+        Subject::Host,
+        Effects::NETWORK,
+        json!({"host": "example.org"}),
+    );
+    request.id = id.to_owned();
+    Arc::new(request)
+}
+
+fn questions(ids: &[&str]) -> News {
+    News::Questions(OpenQuestions {
+        revision: 7,
+        questions: ids.iter().map(|id| question(id)).collect(),
+    })
+}
+
+#[test]
+fn a_conversation_stands_once_in_the_history() {
+    let mut desk = Desk::sized(40, 14);
+    assert_eq!(desk.keys("hello\r"), [say("hello")]);
+    desk.news(News::UserSaid("hello".to_owned()));
+    desk.news(News::RunStarted);
+    for number in 0..40 {
+        desk.news(News::ReplyText(format!("word{number} and so on\n\n")));
+    }
+    desk.news(started(
+        "1",
+        None,
+        "exec",
+        json!({"code": "await tools.ls({});"}),
+    ));
+    desk.news(started("1/1", Some("1"), "ls", json!({"path": "src"})));
+    desk.news(ended("1/1", "a\nb", false));
+    desk.news(ended("1", "two files", false));
+    desk.news(News::ReplyStarted);
+    desk.news(News::ReplyText("Done at last.".to_owned()));
+    desk.news(News::ReplyEnded(None));
+    desk.news(News::RunSettled);
+    desk.check(&[
+        "shell line",
+        "$ pirn",
+        "> hello",
+        "word0 and",
+        "word39 and",
+        "✓ exec",
+        "✓ ls src",
+        "two files",
+        "Done at last.",
+    ]);
+    for columns in [25, 60, 40] {
+        desk.resize(columns, 14);
+    }
+    desk.check(&[
+        "shell line",
+        "$ pirn",
+        "> hello",
+        "word0 and",
+        "word39 and",
+        "Done at last.",
+        "↑0 ↓0",
+    ]);
+}
+
+#[test]
+fn commands_of_the_shell_and_of_the_table() {
+    let mut desk = Desk::new();
+    let run = |command: &str, audience| Order::RunCommand {
+        command: command.to_owned(),
+        audience,
+    };
+    assert_eq!(desk.keys("!ls -l\r"), [run("ls -l", Audience::Model)]);
+    desk.news(News::CommandOutput("total 0\n".to_owned()));
+    desk.news(News::CommandEnded(Some("ended with 1".to_owned())));
+    desk.check(&["! ls -l", "total 0", "ended with 1"]);
+    assert_eq!(desk.keys("!!pwd\r"), [run("pwd", Audience::User)]);
+    let order = |arguments: &str| Order::Command {
+        name: "model",
+        arguments: arguments.to_owned(),
+    };
+    assert_eq!(desk.keys("/model gpt\r"), [order("gpt")]);
+    assert_eq!(
+        desk.keys("/usr/bin is a folder\r"),
+        [say("/usr/bin is a folder")]
+    );
+    assert_eq!(desk.keys("/modle x\r"), []);
+    desk.check(&["there is no command /modle"]);
+    assert_eq!(desk.app.draft(), "/modle x");
+}
+
+#[test]
+fn lists_are_narrowed_by_typing() {
+    let mut desk = Desk::new();
+    let item = |name: &str| (name.to_owned(), name.to_owned());
+    desk.news(News::Choose(Choices {
+        title: "Model".to_owned(),
+        items: vec![
+            item("openai/gpt"),
+            item("anthropic/opus"),
+            item("anthropic/haiku"),
+        ],
+        command: "model".to_owned(),
+    }));
+    let orders = desk.keys("anhaik\r");
+    assert_eq!(
+        orders,
+        [Order::Command {
+            name: "model",
+            arguments: "anthropic/haiku".to_owned()
+        }]
+    );
+}
+
+#[test]
+fn files_are_completed_after_an_at_sign() {
+    let mut desk = Desk::new();
+    assert_eq!(desk.keys("see @ma"), [Order::ListFiles]);
+    desk.news(News::Files(vec![
+        "src/main.rs".to_owned(),
+        "README.md".to_owned(),
+    ]));
+    assert_eq!(desk.keys("\t"), []);
+    assert_eq!(desk.app.draft(), "see @src/main.rs ");
+}
+
+#[test]
+fn r12_an_unmarked_paste_is_not_sent() {
+    let mut desk = Desk::new();
+    assert_eq!(desk.keys("one\rtwo\rthree"), []);
+    assert_eq!(desk.app.draft(), "one\ntwo\nthree");
+    assert_eq!(desk.keys("\r"), [say("one\ntwo\nthree")]);
+}
+
+#[test]
+fn r13_new_lines_by_every_way() {
+    for newline in ["\u{1b}[13;2u", "\u{1b}[27;2;13~", "\n", "\\\r"] {
+        let mut desk = Desk::new();
+        assert_eq!(desk.keys("a"), []);
+        assert_eq!(desk.keys(newline), [], "{newline:?}");
+        assert_eq!(desk.keys("b"), []);
+        assert_eq!(desk.keys("\r"), [say("a\nb")], "{newline:?}");
+    }
+}
+
+#[test]
+fn r18_the_cursor_is_where_text_is_inserted() {
+    let mut desk = Desk::new();
+    desk.keys("ab漢");
+    desk.news(News::RunStarted);
+    desk.news(News::ReplyText("streams".to_owned()));
+    let (column, row) = desk.terminal.cursor().position().unwrap();
+    assert_eq!(column, "> ab".len() + 2);
+    let line = desk.terminal.screen().line(row).unwrap().text();
+    assert!(line.starts_with("> ab漢"), "{line}");
+}
+
+#[test]
+fn r19_control_c_clears_then_stops_then_leaves() {
+    let mut desk = Desk::new();
+    desk.news(News::RunStarted);
+    desk.keys("draft");
+    assert_eq!(desk.keys("\u{3}"), []);
+    assert_eq!(desk.app.draft(), "");
+    assert_eq!(desk.keys("\u{3}"), [Order::Stop]);
+    desk.news(News::RunSettled);
+    desk.keys("\u{3}");
+    assert_eq!(desk.app.take_requests(), []);
+    desk.after(1001).keys("\u{3}");
+    assert_eq!(desk.app.take_requests(), []);
+    desk.after(900).keys("\u{3}");
+    assert_eq!(desk.app.take_requests(), [Request::Leave]);
+    // R20: what was cleared is in the history.
+    desk.keys("\u{1b}[A");
+    assert_eq!(desk.app.draft(), "draft");
+}
+
+#[test]
+fn r21_a_question_takes_no_keys_of_the_editor() {
+    let mut desk = Desk::new();
+    desk.keys("I am typ");
+    desk.news(questions(&["q1"]));
+    // Typed on, with letters that would answer, and Tab within the time.
+    assert_eq!(desk.keys("y\t1n"), []);
+    assert_eq!(desk.after(499).keys("\ty"), []);
+    assert_eq!(desk.app.draft(), "I am typy1ny");
+    // After it was seen long enough, its own focus is needed first.
+    assert_eq!(desk.after(1).keys("y"), []);
+    assert_eq!(desk.keys("\t"), []);
+    // One more question: what is on the screen is another now.
+    desk.news(questions(&["q1", "q2"]));
+    assert_eq!(desk.after(499).keys("y1n"), []);
+    let orders = desk.after(1).keys("y");
+    assert_eq!(
+        orders,
+        [Order::Answer {
+            revision: 7,
+            id: "q1".to_owned(),
+            answer: Answer::allow_once()
+        }]
+    );
+    // The next one has to be seen, too.
+    desk.news(questions(&["q2"]));
+    assert_eq!(desk.keys("y"), []);
+    desk.after(500).keys("\u{1b}");
+    assert_eq!(desk.keys("y"), []);
+    assert!(desk.app.draft().ends_with("yy"));
+}
+
+#[test]
+fn r22_a_question_is_allowed_when_all_of_it_was_shown() {
+    let mut desk = Desk::sized(60, 16);
+    let mut request = ApprovalRequest::clone(&question("long"));
+    let lines = (0..40)
+        .map(|line| format!("line {line}"))
+        .collect::<Vec<_>>()
+        .join("\n");
+    request.arguments = json!({"command": lines});
+    desk.news(News::Questions(OpenQuestions {
+        revision: 1,
+        questions: vec![Arc::new(request)],
+    }));
+    desk.after(500).keys("\t");
+    assert_eq!(desk.keys("y"), []);
+    for _ in 0..40 {
+        desk.keys("\u{1b}[6~");
+    }
+    assert_eq!(desk.keys("y").len(), 1);
+    // A no needs nothing.
+    assert_eq!(desk.keys("n").len(), 1);
+}
+
+#[test]
+fn r23_escape_sequences_never_reach_the_terminal() {
+    let evil = "\u{1b}]52;c;eA==\u{7}\u{1b}[2J\u{9b}31m\u{202e}abc\u{1b}]0;title\u{7}";
+    let mut desk = Desk::new();
+    desk.app.frame(60, 20, Duration::ZERO);
+    let spoken = [
+        News::UserSaid(evil.to_owned()),
+        News::ReplyText(format!("{evil}\n\n```{evil}\n{evil}\n```\n")),
+        News::ReplyThinking(evil.to_owned()),
+        started("1", None, evil, json!({evil: evil})),
+        ended("1", evil, true),
+        News::Note(evil.to_owned()),
+        News::ReplyEnded(Some(evil.to_owned())),
+        News::CommandOutput(evil.to_owned()),
+        News::Draft(evil.to_owned()),
+        questions(&["q"]),
+    ];
+    for news in spoken {
+        desk.app.news(news, Duration::ZERO);
+        let frame = desk.app.frame(60, 20, Duration::ZERO);
+        for row in frame.finished.iter().chain(&frame.live) {
+            let text = row.text();
+            assert!(
+                !text
+                    .chars()
+                    .any(|character| character.is_control() || character == '\u{202e}'),
+                "{text:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn r8_nothing_wakes_it_when_nothing_moves() {
+    let mut desk = Desk::new();
+    assert_eq!(desk.app.patience(desk.now), None);
+    desk.news(News::RunStarted);
+    assert!(desk.app.patience(desk.now).unwrap() >= Duration::from_millis(100));
+    desk.news(News::RunSettled);
+    assert_eq!(desk.app.patience(desk.now), None);
+}
+
+#[test]
+fn the_viewer_shows_everything_and_finds_it() {
+    let mut desk = Desk::sized(60, 10);
+    let output = (0..100)
+        .map(|line| format!("output {line}"))
+        .collect::<Vec<_>>()
+        .join("\n");
+    desk.news(started("1", None, "bash", json!({"command": "many"})));
+    desk.news(ended("1", &output, false));
+    assert!(!desk.screen().contains("output 50"));
+    desk.keys("\u{14}");
+    let shown = |desk: &mut Desk| {
+        let rows = desk.app.viewer_rows(60, 10).unwrap();
+        rows.iter()
+            .map(pirn_terminal::Row::text)
+            .collect::<Vec<_>>()
+            .join("\n")
+    };
+    assert!(shown(&mut desk).contains("output 99"));
+    desk.keys("/");
+    desk.keys("output 50");
+    desk.keys("\r");
+    assert!(shown(&mut desk).contains("output 50"));
+    desk.keys("q");
+    assert_eq!(desk.app.viewer_rows(60, 10), None);
+}
+
+#[test]
+fn r9_a_key_costs_the_same_after_five_thousand_messages() {
+    let mut desk = Desk::new();
+    for number in 0..5_000 {
+        desk.app
+            .news(News::UserSaid(format!("message {number}")), desk.now);
+    }
+    desk.draw();
+    desk.keys("a");
+    let before = desk.app.frame(60, 20, desk.now);
+    assert!(before.finished.is_empty());
+    assert!(before.live.len() < 12);
+}

@@ -1,0 +1,37 @@
+//! The terminal interface: a conversation, what its programs do, and what they ask.
+//!
+//! [`App`] is a state without a clock or a terminal: inputs and [`News`] go in, rows and [`Order`]s come out. [`run`] gives it a
+//! terminal, on one thread that sleeps until something comes. It knows neither models nor sessions: whoever starts it carries the
+//! orders out and tells what happens.
+//!
+//! ```
+//! use std::time::Duration;
+//! use pirn_terminal::{Input, KeyCode, KeyPress};
+//! use pirn_tui::{App, AppOptions, Order};
+//!
+//! let mut app = App::new(AppOptions::default());
+//! let keys = [KeyCode::Char('h'), KeyCode::Char('i'), KeyCode::Enter];
+//! app.inputs(&keys.map(|key| Input::Key(KeyPress::plain(key))), Duration::ZERO);
+//! assert_eq!(app.take_orders(), [Order::Say("hi".to_owned())]);
+//! ```
+
+mod app;
+mod call;
+mod commands;
+mod completion;
+mod fuzzy;
+mod keys;
+mod news;
+mod picker;
+mod question;
+#[cfg(unix)]
+mod run;
+mod transcript;
+mod viewer;
+
+pub use app::{App, AppOptions, Request};
+pub use commands::{COMMANDS, CommandRow};
+pub use keys::{ACTIONS, Action, ActionRow, Keymap};
+pub use news::{Activity, Audience, Choices, Figures, News, OpenQuestions, Order};
+#[cfg(unix)]
+pub use run::{NewsSender, Outside, RunOptions, run};

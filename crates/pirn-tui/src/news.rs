@@ -1,0 +1,196 @@
+//! What the interface is told, and what it wants done.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use pirn_tool::{Answer, ApprovalRequest};
+use serde_json::Value;
+
+/// Something that happened in the conversation.
+#[derive(Debug, Clone)]
+pub enum News {
+    /// A message of the user's stands in the conversation.
+    UserSaid(String),
+    /// The model begins an answer.
+    ReplyStarted,
+    /// A piece of the answer's text.
+    ReplyText(String),
+    /// A piece of what the model thinks.
+    ReplyThinking(String),
+    /// The answer is whole, or broke off for this reason.
+    ReplyEnded(Option<String>),
+    /// A call begins, at whatever depth.
+    CallStarted {
+        /// Its id, unique in the session.
+        id: String,
+        /// The call that made it.
+        parent: Option<String>,
+        /// The name of the tool.
+        name: String,
+        /// The arguments as given.
+        arguments: Value,
+    },
+    /// What a call has to show so far.
+    CallUpdated {
+        /// Its id, unique in the session.
+        id: String,
+        /// Stands in place of what was there before.
+        text: String,
+    },
+    /// A call is over.
+    CallEnded {
+        /// Its id, unique in the session.
+        id: String,
+        /// What it gave, as text.
+        text: String,
+        /// Whether it failed.
+        is_error: bool,
+        /// How long it took.
+        duration: Duration,
+    },
+    /// The model works from now on.
+    RunStarted,
+    /// Nothing more happens by itself.
+    RunSettled,
+    /// A request failed and is tried again.
+    Retry {
+        /// Which try comes, and how many there are.
+        attempt: (u32, u32),
+        /// How long it waits until then.
+        delay: Duration,
+        /// What failed.
+        error: String,
+    },
+    /// The conversation is made shorter, or that is over.
+    Compacting(Activity),
+    /// A remark.
+    Note(String),
+    /// Something went wrong.
+    Failure(String),
+    /// What waits to be said: before the next request, and after the run.
+    Queue {
+        /// Said before the model is asked again.
+        steering: Vec<String>,
+        /// Said when the model would stop.
+        follow_up: Vec<String>,
+    },
+    /// Figures of the session.
+    Figures(Figures),
+    /// The questions that are open now.
+    Questions(OpenQuestions),
+    /// Output of a command of the user's own.
+    CommandOutput(String),
+    /// The user's own command is over, with what there is to say of its end.
+    CommandEnded(Option<String>),
+    /// The files of the project, for completion.
+    Files(Vec<String>),
+    /// A list to choose from.
+    Choose(Choices),
+    /// Text that goes into an empty editor, such as a message that is edited.
+    Draft(String),
+    /// Everything so far belongs to another conversation.
+    Cleared,
+    /// The process is to end.
+    Leave,
+}
+
+/// Whether something goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Activity {
+    /// It goes on from now on.
+    Begins,
+    /// It is over now.
+    Ends,
+}
+
+/// The questions that are open, as of one revision of the queue.
+#[derive(Debug, Clone, Default)]
+pub struct OpenQuestions {
+    /// What an answer has to name.
+    pub revision: u64,
+    /// The questions, the oldest first.
+    pub questions: Vec<Arc<ApprovalRequest>>,
+}
+
+/// What is known of the session in figures; what is unknown is shown as unknown.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Figures {
+    /// Name of the model, with its provider.
+    pub model: String,
+    /// How much it thinks.
+    pub thinking: String,
+    /// Tokens read, without those from the cache.
+    pub input: u64,
+    /// Tokens written by the model.
+    pub output: u64,
+    /// Tokens read from the cache.
+    pub cached: u64,
+    /// US dollars; `None` where prices are not known.
+    pub cost: Option<f64>,
+    /// Tokens of the conversation now.
+    pub context: Option<u64>,
+    /// Tokens that the model takes.
+    pub window: Option<u64>,
+    /// The session's name.
+    pub name: Option<String>,
+    /// The branch that is checked out.
+    pub branch: Option<String>,
+}
+
+/// A list to choose from.
+#[derive(Debug, Clone)]
+pub struct Choices {
+    /// What is chosen.
+    pub title: String,
+    /// Values with what is shown for them.
+    pub items: Vec<(String, String)>,
+    /// The command that gets the value, such as `model`.
+    pub command: String,
+}
+
+/// Something that the interface wants done.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Order {
+    /// Say this to the model; while it works, before it is asked again.
+    Say(String),
+    /// Say this when the model would stop.
+    FollowUp(String),
+    /// Stop what goes on.
+    Stop,
+    /// Take back what waits to be said: it comes as a draft.
+    TakeBackQueue,
+    /// Run a command of the user's own.
+    RunCommand {
+        /// The command line as typed.
+        command: String,
+        /// Whether the model reads what it prints.
+        audience: Audience,
+    },
+    /// Answer a question.
+    Answer {
+        /// The revision of the questions that were on the screen.
+        revision: u64,
+        /// Which question it answers.
+        id: String,
+        /// What the user says.
+        answer: Answer,
+    },
+    /// Carry out a command of the table, with what stands behind it.
+    Command {
+        /// The command's name.
+        name: &'static str,
+        /// What stands behind it.
+        arguments: String,
+    },
+    /// Tell the files of the project.
+    ListFiles,
+}
+
+/// Who reads what a command of the user's own prints.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Audience {
+    /// The model reads it, too.
+    Model,
+    /// Nobody but the user.
+    User,
+}

@@ -1,0 +1,321 @@
+//! The one thread that owns the terminal, and sleeps while nothing comes.
+
+use std::io;
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::time::{Duration, Instant};
+
+use pirn_terminal::{
+    AlternatePainter, ColorDepth, Connection, Decoder, Device, Frame, InlinePainter, Input,
+    Palette, Scheme, TerminalColor, TerminalReply, Theme, Waker, Woken,
+};
+
+use crate::app::{App, AppOptions, Request};
+use crate::news::{News, Order};
+
+/// How often what streams is drawn: more is not seen, and costs bytes.
+const FRAME: Duration = Duration::from_millis(33);
+/// Bytes from which a frame is worth the marks that make it appear at once.
+const SYNCHRONISED_BYTES: usize = 200;
+/// How long input that was typed before the end may still arrive.
+const SETTLE: Duration = Duration::from_millis(30);
+
+/// How the interface is shown.
+#[derive(Debug, Clone)]
+pub struct RunOptions {
+    /// What it begins with.
+    pub app: AppOptions,
+    /// How many colours the terminal shows.
+    pub depth: ColorDepth,
+    /// The user's theme; the terminal's own palette without one.
+    pub theme: Option<Theme>,
+    /// Whether the terminal is near.
+    pub connection: Connection,
+}
+
+/// Tells the interface what happens. Never waits. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct NewsSender {
+    news: Sender<News>,
+    waker: Waker,
+}
+
+impl NewsSender {
+    /// Tells it. What comes after the interface has ended is told to nobody.
+    pub fn send(&self, news: News) {
+        if self.news.send(news).is_ok() {
+            self.waker.wake();
+        }
+    }
+
+    /// Has the interface look at the terminal's size again.
+    pub fn resized(&self) {
+        self.waker.wake();
+    }
+}
+
+/// Who carries out what the interface wants. Called on the thread of the terminal: nothing in it may wait.
+pub trait Outside {
+    /// Carries an order out, or begins to.
+    fn order(&mut self, order: Order);
+
+    /// Stops the process until the shell goes on with it. The terminal is the shell's meanwhile.
+    fn suspend(&mut self);
+}
+
+/// Shows the interface until it is left. `start` is given the way to tell it what happens.
+pub fn run<O: Outside>(options: RunOptions, start: impl FnOnce(NewsSender) -> O) -> io::Result<()> {
+    let (device, waker) = Device::open()?;
+    let (news, received) = mpsc::channel();
+    let outside = start(NewsSender { news, waker });
+    let (columns, rows) = device.size();
+    let palette = Palette {
+        theme: options
+            .theme
+            .clone()
+            .unwrap_or_else(|| Theme::system(Scheme::Dark)),
+        depth: options.depth,
+    };
+    let mut screen = Screen {
+        device,
+        viewer: AlternatePainter::new(palette.clone()),
+        painter: InlinePainter::new(palette, columns, rows),
+        size: (columns, rows),
+        was_resized: false,
+        app: App::new(options.app),
+        decoder: Decoder::new(options.connection),
+        received,
+        outside,
+        begun: Instant::now(),
+        drawn_at: None,
+        is_stale: true,
+        is_synchronised: false,
+        colors: match options.theme {
+            Some(_) => Colors::User,
+            None => Colors::Terminal,
+        },
+        depth: options.depth,
+    };
+    screen.live()
+}
+
+/// Where the theme comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Colors {
+    User,
+    /// The palette of the terminal, for dark or light as it says.
+    Terminal,
+}
+
+struct Screen<O> {
+    device: Device,
+    painter: InlinePainter,
+    viewer: AlternatePainter,
+    size: (usize, usize),
+    /// The first screen has not been drawn since the size changed.
+    was_resized: bool,
+    app: App,
+    decoder: Decoder,
+    received: Receiver<News>,
+    outside: O,
+    begun: Instant,
+    drawn_at: Option<Instant>,
+    /// News came that is not drawn yet.
+    is_stale: bool,
+    /// The terminal shows a frame at once where it is marked.
+    is_synchronised: bool,
+    colors: Colors,
+    depth: ColorDepth,
+}
+
+impl<O: Outside> Screen<O> {
+    fn live(&mut self) -> io::Result<()> {
+        self.draw();
+        self.device.ask();
+        loop {
+            let woken = self.device.wait(self.patience())?;
+            match woken {
+                Woken::Bytes(bytes) => {
+                    let inputs = self.decoder.push(&bytes);
+                    self.inputs(&inputs);
+                }
+                Woken::Late => {
+                    if self.decoder.patience().is_some() {
+                        let inputs = self.decoder.expire();
+                        self.inputs(&inputs);
+                    }
+                    self.is_stale = true;
+                }
+                Woken::Called => {}
+                Woken::Gone => return Ok(()),
+            }
+            while let Ok(news) = self.received.try_recv() {
+                self.app.news(news, self.begun.elapsed());
+                self.is_stale = true;
+            }
+            self.resize();
+            for order in self.app.take_orders() {
+                self.outside.order(order);
+            }
+            for request in self.app.take_requests() {
+                match request {
+                    Request::Leave => return self.leave(),
+                    Request::Suspend => self.suspend()?,
+                    Request::Copy(text) => self.copy(&text),
+                }
+            }
+            if self.is_stale && self.may_draw() {
+                self.draw();
+            }
+        }
+    }
+
+    /// How long nothing has to be done.
+    fn patience(&self) -> Option<Duration> {
+        let frame = (self.is_stale && !self.device.is_behind()).then(|| {
+            self.drawn_at
+                .map_or(Duration::ZERO, |at| FRAME.saturating_sub(at.elapsed()))
+        });
+        let app = self.app.patience(self.begun.elapsed());
+        frame
+            .into_iter()
+            .chain(app)
+            .chain(self.decoder.patience())
+            .min()
+    }
+
+    fn may_draw(&self) -> bool {
+        !self.device.is_behind() && self.drawn_at.is_none_or(|at| at.elapsed() >= FRAME)
+    }
+
+    fn inputs(&mut self, inputs: &[Input]) {
+        if inputs.is_empty() {
+            return;
+        }
+        for input in inputs {
+            if let Input::Reply(reply) = input {
+                self.reply(reply);
+            }
+        }
+        self.app.inputs(inputs, self.begun.elapsed());
+        self.is_stale = true;
+        // A key is drawn at once.
+        self.drawn_at = None;
+    }
+
+    fn reply(&mut self, reply: &TerminalReply) {
+        match reply {
+            TerminalReply::Mode {
+                mode: 2026,
+                state: 1 | 2,
+            } => self.is_synchronised = true,
+            TerminalReply::Color {
+                which: TerminalColor::Background,
+                rgb,
+            } if self.colors == Colors::Terminal => {
+                let [red, green, blue] = rgb.map(u32::from);
+                let is_light = red * 299 + green * 587 + blue * 114 > 128_000;
+                self.scheme(if is_light {
+                    Scheme::Light
+                } else {
+                    Scheme::Dark
+                });
+            }
+            TerminalReply::Scheme(scheme) if self.colors == Colors::Terminal => {
+                self.scheme(*scheme);
+            }
+            TerminalReply::Mode { .. }
+            | TerminalReply::Color { .. }
+            | TerminalReply::Scheme(_)
+            | TerminalReply::KeyboardFlags(_)
+            | TerminalReply::Attributes
+            | TerminalReply::Version(_) => {}
+        }
+    }
+
+    fn scheme(&mut self, scheme: Scheme) {
+        if scheme == Scheme::Light {
+            let theme = Theme::system(scheme);
+            self.painter.set_palette(Palette {
+                theme,
+                depth: self.depth,
+            });
+        }
+    }
+
+    fn resize(&mut self) {
+        let (columns, rows) = self.device.size();
+        if (columns, rows) != self.size {
+            self.size = (columns, rows);
+            self.was_resized = true;
+            self.viewer.forget();
+            self.is_stale = true;
+            self.drawn_at = None;
+        }
+    }
+
+    fn draw(&mut self) {
+        let (columns, rows) = self.size;
+        if let Some(rows) = self.app.viewer_rows(columns, rows) {
+            let bytes = self.viewer.draw(&rows);
+            self.write_frame(&bytes);
+            return;
+        }
+        // The first screen is as it was left, unless the size has changed.
+        self.device.write(self.viewer.leave());
+        if std::mem::take(&mut self.was_resized) {
+            self.painter.resize(columns, rows);
+        }
+        let frame = self.app.frame(columns, rows, self.begun.elapsed());
+        let bytes = self.painter.draw(&frame);
+        self.write_frame(&bytes);
+    }
+
+    fn write_frame(&mut self, bytes: &str) {
+        if self.is_synchronised && bytes.len() > SYNCHRONISED_BYTES {
+            self.device
+                .write(&format!("\u{1b}[?2026h{bytes}\u{1b}[?2026l"));
+        } else {
+            self.device.write(bytes);
+        }
+        self.drawn_at = Some(Instant::now());
+        self.is_stale = false;
+    }
+
+    /// Leaves the conversation on the screen, without the editor.
+    fn leave(&mut self) -> io::Result<()> {
+        self.device.write(self.viewer.leave());
+        let (columns, rows) = self.size;
+        let frame = self.app.frame(columns, rows, self.begun.elapsed());
+        let last = Frame {
+            finished: frame.finished,
+            live: Vec::new(),
+            cursor: (0, 0),
+        };
+        let bytes = self.painter.draw(&last);
+        self.device.write(&bytes);
+        // What the terminal still sends, such as keys that are let go, is not for the shell.
+        while let Woken::Bytes(_) = self.device.wait(Some(SETTLE))? {}
+        Ok(())
+    }
+
+    fn suspend(&mut self) -> io::Result<()> {
+        let bytes = self.painter.erase();
+        self.device.write(&bytes);
+        let outside = &mut self.outside;
+        self.device.lend(|| outside.suspend())?;
+        self.is_stale = true;
+        self.drawn_at = None;
+        Ok(())
+    }
+
+    /// Asks the terminal to put a text on the clipboard.
+    fn copy(&mut self, text: &str) {
+        if let Some(sequence) = pirn_terminal::clipboard_sequence(text) {
+            self.device.write(&sequence);
+        } else {
+            let words = "the text is too long for the terminal's clipboard".to_owned();
+            self.app.news(News::Failure(words), self.begun.elapsed());
+        }
+        self.is_stale = true;
+    }
+}
