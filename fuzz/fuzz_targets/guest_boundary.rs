@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use libfuzzer_sys::fuzz_target;
 use pirn_vm::{
     EngineOptions, Event, JsString, JsonText, Limits, Output, Program, Settlement, Step,
-    ToolBinding, Vm, VmEngine,
+    ToolBinding, ToolTable, Vm, VmEngine,
 };
 
 static ENGINE: LazyLock<VmEngine> = LazyLock::new(|| {
@@ -48,12 +48,12 @@ fn run(source: &str, settlements: &[&[u8]]) {
     vm.start(&Program {
         source: source.into(),
         file_name: "script.js".into(),
-        tools: vec![ToolBinding {
+        tools: ToolTable::new([ToolBinding {
             name: "call".into(),
             identifier: Some("call".into()),
-            description: String::new(),
+            description: String::new().into(),
             shape: None,
-        }],
+        }]),
         ..Program::default()
     })
     .expect("a fresh VM");

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use libfuzzer_sys::fuzz_target;
 use pirn_vm::{
-    EngineOptions, ErrorKind, JsonText, Limits, Program, Settlement, ToolBinding, Vm, VmEngine,
+    EngineOptions, ErrorKind, JsonText, Limits, Program, Settlement, ToolBinding, ToolTable, Vm, VmEngine,
 };
 use sha2::{Digest as _, Sha256};
 
@@ -37,7 +37,7 @@ static GOOD: LazyLock<Vec<u8>> = LazyLock::new(|| {
     vm.start(&Program {
         source: "const kept = new Map([[1, {a: [2]}]]); const all = await Promise.all([tools.call(1), tools.call(2)]); return [...kept, all];".into(),
         file_name: "script.js".into(),
-        tools: vec![ToolBinding { name: "call".into(), identifier: Some("call".into()), description: String::new(), shape: None }],
+        tools: ToolTable::new([ToolBinding { name: "call".into(), identifier: Some("call".into()), description: String::new().into(), shape: None }]),
         ..Program::default()
     })
     .expect("a fresh VM");

@@ -8,14 +8,14 @@ use anyhow::{Result, anyhow, bail};
 use futures_util::future::BoxFuture;
 use pirn_codemode::{
     CallEnd, Environment, HostCall, PipelineHost, RunOptions, Script, ScriptHost, ScriptLimits,
-    run_script, strip_types,
+    check_script, run_script, strip_types,
 };
 use pirn_tool::{
     BeforeVerdict, CallContext, Hook, HookCall, Pipeline, Registry, Tool, ToolResult, ToolSpec,
 };
 use pirn_vm::{
-    End, EngineOptions, Event, JsonText, Limits, Program, Settlement, Step, ToolBinding, Vm,
-    VmEngine,
+    End, EngineOptions, Event, JsonText, Limits, Program, Settlement, Step, ToolBinding, ToolTable,
+    Vm, VmEngine,
 };
 use serde_json::{Value, json};
 
@@ -93,6 +93,9 @@ pub(crate) fn measure(options: &Options, report: &mut Report) -> Result<()> {
         })?;
         report.add("ts.strip_us", "µs", 200.0, &samples);
     }
+    if options.wants("check.us") {
+        report.add("check.us", "µs", 200.0, &check(typescript_100_lines())?);
+    }
     Ok(())
 }
 
@@ -104,12 +107,12 @@ fn program(source: &str) -> Program {
     Program {
         source: source.to_owned(),
         file_name: "bench.js".to_owned(),
-        tools: vec![ToolBinding {
+        tools: ToolTable::new([ToolBinding {
             shape: None,
             name: "echo".to_owned(),
             identifier: Some("echo".to_owned()),
-            description: "Returns its argument".to_owned(),
-        }],
+            description: "Returns its argument".into(),
+        }]),
         ..Program::default()
     }
 }
@@ -310,6 +313,19 @@ fn snapshots(engine: &VmEngine, report: &mut Report) -> Result<()> {
     let kilobytes = bytes.len() as f64 / 1024.0;
     report.add("snapshot.kb", "KB", 1_024.0, &Samples::new(vec![kilobytes]));
     Ok(())
+}
+
+/// Time of all that is done with a script of a hundred lines before it runs: its types taken out, its mistakes looked for.
+fn check(source: String) -> Result<Samples> {
+    let tools = [("list".to_owned(), "Lists".to_owned())];
+    let environment = Environment::new(tools, Vec::new(), Arc::new(Echo))?;
+    let script = Script::new(source);
+    sample(300, || {
+        let started = Instant::now();
+        check_script(black_box(&script), &environment)
+            .map_err(|error| anyhow!("{}", error.message))?;
+        anyhow::Ok(microseconds(started.elapsed()))
+    })
 }
 
 /// A hundred lines with the kinds of types that models write.

@@ -8,37 +8,19 @@ mod literal;
 mod names;
 mod visit;
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
-
-use serde_json::Value;
-
-use crate::shape::ResultShape;
-use crate::typescript::{SyntaxError, mistake_at, parsed};
+use crate::host::{KnownTools, ScriptHost};
+use crate::typescript::{Stripped, SyntaxError, mistake_at, strip_and_look};
 
 /// What a script sees, for looking at it before it runs.
-#[derive(Default)]
-pub(crate) struct Surroundings {
-    /// Members of `tools`, by identifier and by name.
-    pub(crate) tools: BTreeMap<String, KnownTool>,
-    /// Their identifiers, in the order of `ALL_TOOLS`.
-    pub(crate) listed: Vec<String>,
+pub(crate) struct Surroundings<'e> {
+    pub(crate) tools: &'e KnownTools,
     /// Globals of the host; the first part of `namespace.name`.
-    pub(crate) globals: Vec<String>,
+    pub(crate) globals: Vec<&'e str>,
     /// How the names of tools begin whose server is down; the script is told of those when it reads them.
-    pub(crate) missing_prefixes: Vec<String>,
+    pub(crate) missing_prefixes: Vec<&'e str>,
+    /// Says what is wrong with an argument.
+    pub(crate) host: &'e dyn ScriptHost,
 }
-
-/// What is known of a tool.
-#[derive(Clone, Default)]
-pub(crate) struct KnownTool {
-    pub(crate) result: ResultShape,
-    /// Says what is wrong with an argument; nothing where it fits.
-    pub(crate) arguments: Option<ArgumentCheck>,
-}
-
-/// Says what is wrong with an argument; nothing where it fits.
-pub(crate) type ArgumentCheck = Arc<dyn Fn(&Value) -> Option<String> + Send + Sync>;
 
 /// A mistake: its place in the script, and what it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,16 +34,20 @@ pub(crate) struct Mistake {
 /// Mistakes told at once; more are most likely the same one.
 const MISTAKES_TOLD_MAX: usize = 5;
 
-/// The mistakes of a script, in its order. None for one that is too large to be looked at.
-pub(crate) fn mistakes(source: &str, surroundings: &Surroundings) -> Vec<Mistake> {
-    let found = parsed(source, |program, text, start| {
+/// Removes the types of a script and looks for its mistakes, in one reading. The mistakes are in the script's order; none are
+/// found in one that is too large to be looked at.
+pub(crate) fn strip_and_check(
+    source: &str,
+    surroundings: &Surroundings<'_>,
+) -> Result<(Stripped, Vec<Mistake>), SyntaxError> {
+    let (stripped, found) = strip_and_look(source, |program, text, start| {
         visit::mistakes(program, text, start, surroundings)
-    });
+    })?;
     let mut mistakes = found.unwrap_or_default();
     mistakes.sort_by_key(|mistake| mistake.offset);
     mistakes.dedup();
     mistakes.truncate(MISTAKES_TOLD_MAX);
-    mistakes
+    Ok((stripped, mistakes))
 }
 
 /// The error of a script with mistakes: the first with its place, the others in a line each.

@@ -1,6 +1,6 @@
 //! What a script runs in: the tools and globals it sees, and the seam through which its calls are performed.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::sync::Arc;
 
@@ -8,11 +8,14 @@ use futures_util::future::BoxFuture;
 use pirn_tool::{CallStage, CallStatus, WaitClock, to_identifier};
 use pirn_vm::{
     CallTarget, GlobalArguments, GlobalBinding, JsonText, MissingTools, Settlement, ToolBinding,
+    ToolTable,
 };
+use serde_json::Value;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use crate::check::{KnownTool, Surroundings};
+use crate::check::Surroundings;
+use crate::shape::ResultShape;
 
 /// A call a script makes.
 #[derive(Debug, Clone)]
@@ -108,6 +111,12 @@ pub trait ScriptHost: Send + Sync + 'static {
         }
     }
 
+    /// What is wrong with an argument for a tool, by the tool's own name, as far as can be told without calling it; the default
+    /// finds nothing wrong.
+    fn arguments_complaint(&self, _tool: &str, _argument: &Value) -> Option<String> {
+        None
+    }
+
     /// The clock of the script's waiting time, which stands still while all its open calls ask a person. The default never does.
     fn clock(&self) -> WaitClock {
         WaitClock::default()
@@ -122,19 +131,60 @@ pub trait ScriptHost: Send + Sync + 'static {
 /// The surroundings of scripts: what they see and who performs their calls. Cheap to clone.
 #[derive(Clone)]
 pub struct Environment {
-    pub(crate) tools: Arc<[ToolBinding]>,
+    pub(crate) tools: Arc<KnownTools>,
     pub(crate) globals: Arc<[GlobalBinding]>,
     pub(crate) missing: Arc<[MissingTools]>,
-    /// What is known of tools besides their bindings, by name.
-    pub(crate) known: Arc<BTreeMap<String, KnownTool>>,
     pub(crate) host: Arc<dyn ScriptHost>,
+}
+
+/// The tools of scripts, with what is known of them before a script runs.
+#[derive(Default)]
+pub(crate) struct KnownTools {
+    pub(crate) table: ToolTable,
+    /// By identifier and by name: the tool's own name and what its result is.
+    by_member: HashMap<String, (String, ResultShape)>,
+}
+
+impl KnownTools {
+    pub(crate) fn new(tools: impl IntoIterator<Item = (ToolBinding, ResultShape)>) -> Self {
+        let mut by_member = HashMap::new();
+        let mut bindings = Vec::new();
+        for (binding, shape) in tools {
+            let known = (binding.name.clone(), shape);
+            if let Some(identifier) = &binding.identifier {
+                by_member.insert(identifier.clone(), known.clone());
+            }
+            by_member.entry(binding.name.clone()).or_insert(known);
+            bindings.push(binding);
+        }
+        Self {
+            table: ToolTable::new(bindings),
+            by_member,
+        }
+    }
+
+    /// What a call of the member gives.
+    pub(crate) fn shape(&self, member: &str) -> Option<&ResultShape> {
+        self.by_member.get(member).map(|(_, shape)| shape)
+    }
+
+    /// The own name of the member's tool.
+    pub(crate) fn name(&self, member: &str) -> Option<&str> {
+        self.by_member.get(member).map(|(name, _)| name.as_str())
+    }
+
+    /// The identifiers, in the order of `ALL_TOOLS`.
+    pub(crate) fn listed(&self) -> impl Iterator<Item = &str> {
+        let tools = self.table.tools().iter();
+        tools.filter_map(|tool| tool.identifier.as_deref())
+    }
 }
 
 impl fmt::Debug for Environment {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
             .debug_struct("Environment")
-            .field("tools", &self.tools.len())
+            .field("tools", &self.tools.table)
             .field("globals", &self.globals.len())
             .finish_non_exhaustive()
     }
@@ -260,33 +310,15 @@ pub(crate) fn is_reserved(name: &str) -> bool {
 
 impl Environment {
     /// What a script is checked against before it runs.
-    pub(crate) fn surroundings(&self) -> Surroundings {
-        let mut tools = BTreeMap::new();
-        for binding in self.tools.iter() {
-            let known = self.known.get(&binding.name).cloned().unwrap_or_default();
-            if let Some(identifier) = &binding.identifier {
-                tools.insert(identifier.clone(), known.clone());
-            }
-            tools.entry(binding.name.clone()).or_insert(known);
-        }
+    pub(crate) fn surroundings(&self) -> Surroundings<'_> {
+        let (globals, missing) = (self.globals.iter(), self.missing.iter());
         Surroundings {
-            tools,
-            listed: self
-                .tools
-                .iter()
-                .filter_map(|tool| tool.identifier.clone())
-                .collect(),
-            globals: self
-                .globals
-                .iter()
+            tools: &self.tools,
+            globals: globals
                 .filter_map(|global| global.name.split('.').next())
-                .map(str::to_owned)
                 .collect(),
-            missing_prefixes: self
-                .missing
-                .iter()
-                .map(|tools| tools.prefix.clone())
-                .collect(),
+            missing_prefixes: missing.map(|tools| tools.prefix.as_str()).collect(),
+            host: self.host.as_ref(),
         }
     }
 
@@ -302,40 +334,30 @@ impl Environment {
     ) -> Result<Self, EnvironmentError> {
         check_globals(&globals)?;
         let mut taken = BTreeSet::new();
-        let tools = tools
-            .into_iter()
-            .map(|(name, description)| {
-                let identifier = to_identifier(&name);
-                let is_free = taken.insert(identifier.clone());
-                ToolBinding {
-                    name,
-                    identifier: is_free.then_some(identifier),
-                    description,
-                    shape: None,
-                }
-            })
-            .collect();
-        Ok(Self {
-            tools,
-            globals: globals.into(),
-            missing: Arc::default(),
-            known: Arc::default(),
-            host,
-        })
+        let tools = KnownTools::new(tools.into_iter().map(|(name, description)| {
+            let identifier = to_identifier(&name);
+            let is_free = taken.insert(identifier.clone());
+            let binding = ToolBinding {
+                name,
+                identifier: is_free.then_some(identifier),
+                description: description.into(),
+                shape: None,
+            };
+            (binding, ResultShape::default())
+        }));
+        Ok(Self::with_known(Arc::new(tools), globals, host))
     }
 
     /// Surroundings whose tools have been given identifiers already.
-    pub(crate) fn with_bindings(
-        tools: Vec<ToolBinding>,
+    pub(crate) fn with_known(
+        tools: Arc<KnownTools>,
         globals: Vec<GlobalBinding>,
-        known: BTreeMap<String, KnownTool>,
         host: Arc<dyn ScriptHost>,
     ) -> Self {
         Self {
-            tools: tools.into(),
+            tools,
             globals: globals.into(),
             missing: Arc::default(),
-            known: Arc::new(known),
             host,
         }
     }

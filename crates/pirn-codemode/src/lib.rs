@@ -88,7 +88,7 @@ pub use models::{
 pub use pipeline_host::PipelineHost;
 pub use result::{CallRecord, ScriptError, ScriptErrorKind, ScriptResult, UnhandledRejections};
 pub use runner::{Progress, ProgressSink};
-pub use script::{DEFAULT_FILE_NAME, RunOptions, Script, run_script};
+pub use script::{DEFAULT_FILE_NAME, RunOptions, Script, check_script, run_script};
 pub use service::{
     CellGuard, ScriptRequest, ScriptService, ScriptServiceOptions, StartError, StartedScript,
     store_notes,

@@ -1,20 +1,19 @@
 //! Scripts over a pipeline: every call a script makes passes the same checks as all calls.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::future::BoxFuture;
 use pirn_tool::{
-    CallContext, CallOutcome, CallStage, CallStatus, FailureKind, NestedOptions, Pipeline,
-    Registry, Tool, WaitClock, tool_identifiers,
+    CallContext, CallOutcome, CallStage, CallStatus, FailureKind, NestedOptions, Pipeline, Tool,
+    WaitClock, tool_identifiers,
 };
-use pirn_vm::{CallTarget, JsonText, Settlement, ToolBinding};
+use pirn_vm::{CallTarget, JsonText, Settlement, ToolBinding, ToolDescription};
 use serde_json::Value;
 
 use crate::catalog::describe_tool;
-use crate::check::KnownTool;
 use crate::discovery::{self, Discovery};
-use crate::host::{CallEnd, Environment, HostCall, ScriptHost, spread_global};
+use crate::host::{CallEnd, Environment, HostCall, KnownTools, ScriptHost, spread_global};
 use crate::shape::ResultShape;
 
 /// Levels of an argument that no pipeline takes.
@@ -24,6 +23,19 @@ const ARGUMENT_DEPTH_REFUSED: usize = 512;
 pub struct PipelineHost {
     pipeline: Pipeline,
     context: CallContext,
+    offer: Arc<Offer>,
+}
+
+/// What is made of a registry's tools for scripts, until the tools change.
+struct Offers {
+    tools: Vec<Tool>,
+    /// By the names that are left out: none, or the tool that runs scripts.
+    made: Mutex<BTreeMap<Vec<String>, Arc<Offer>>>,
+}
+
+/// The tools that a script is offered.
+struct Offer {
+    known: Arc<KnownTools>,
     discovery: Discovery,
 }
 
@@ -44,79 +56,80 @@ impl PipelineHost {
         context: &CallContext,
         without: &[&str],
     ) -> Environment {
-        let tools: Vec<Tool> = pipeline
-            .registry()
-            .callable()
-            .into_iter()
-            .filter(|tool| !without.contains(&tool.spec().name.as_str()))
+        let offers = pipeline.registry().derived(|tools| Offers {
+            tools,
+            made: Mutex::default(),
+        });
+        let host = Self {
+            pipeline: pipeline.clone(),
+            context: context.clone(),
+            offer: offers.without(without),
+        };
+        let known = Arc::clone(&host.offer.known);
+        let globals = discovery::GLOBALS
+            .iter()
+            .map(|name| spread_global(*name))
             .collect();
+        Environment::with_known(known, globals, Arc::new(host))
+    }
+}
+
+impl Offers {
+    /// What there is without these tools.
+    fn without(&self, left_out: &[&str]) -> Arc<Offer> {
+        let key: Vec<String> = left_out.iter().map(|name| (*name).to_owned()).collect();
+        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        let offer = made.entry(key).or_insert_with(|| {
+            let is_left_out = |tool: &&Tool| left_out.contains(&tool.spec().name.as_str());
+            let tools = self.tools.iter().filter(|tool| !is_left_out(tool));
+            Arc::new(Offer::of(tools.cloned().collect()))
+        });
+        Arc::clone(offer)
+    }
+}
+
+impl Offer {
+    fn of(tools: Vec<Tool>) -> Self {
         let names: Vec<&str> = tools.iter().map(|tool| tool.spec().name.as_str()).collect();
         let identifiers: BTreeMap<String, String> = names
             .iter()
             .map(|name| (*name).to_owned())
             .zip(tool_identifiers(names.iter().copied()))
             .collect();
-        let bindings = tools
-            .iter()
-            .map(|tool| {
-                let spec = tool.spec();
-                ToolBinding {
-                    name: spec.name.clone(),
-                    identifier: identifiers.get(&spec.name).cloned(),
-                    description: describe_tool(
-                        spec,
-                        identifiers.get(&spec.name).unwrap_or(&spec.name),
-                    ),
-                    shape: Some(ResultShape::of(spec).for_vm()),
-                }
-            })
-            .collect();
-        let known = tools
-            .iter()
-            .map(|tool| known_tool(tool, &identifiers, pipeline.registry()))
-            .collect();
-        let discovery = Discovery::new(tools, identifiers);
-        let host = Self {
-            pipeline: pipeline.clone(),
-            context: context.clone(),
-            discovery,
-        };
-        let globals = discovery::GLOBALS
-            .iter()
-            .map(|name| spread_global(*name))
-            .collect();
-        Environment::with_bindings(bindings, globals, known, Arc::new(host))
+        let known = KnownTools::new(tools.iter().map(|tool| known_tool(tool, &identifiers)));
+        Self {
+            known: Arc::new(known),
+            discovery: Discovery::new(tools, identifiers),
+        }
     }
 }
 
-/// What a script can be told of a tool before it runs.
-fn known_tool(
-    tool: &Tool,
-    identifiers: &BTreeMap<String, String>,
-    registry: &Registry,
-) -> (String, KnownTool) {
+/// What scripts see of a tool, and what they can be told of it before they run.
+fn known_tool(tool: &Tool, identifiers: &BTreeMap<String, String>) -> (ToolBinding, ResultShape) {
     let spec = tool.spec();
     let result = ResultShape::of(spec);
-    let (name, registry, tool) = (spec.name.clone(), registry.clone(), tool.clone());
-    let identifier = identifiers.get(&name).unwrap_or(&name).clone();
-    let known = KnownTool {
-        result,
-        arguments: Some(Arc::new({
-            let name = name.clone();
-            move |argument| {
-                let complaint = registry.arguments_complaint(&name, argument)?;
-                let declaration = describe_tool(tool.spec(), &identifier);
-                Some(format!("{complaint}\n\n{declaration}"))
-            }
-        })),
+    let name = spec.name.clone();
+    let describe = {
+        let tool = tool.clone();
+        let identifier = identifiers.get(&name).unwrap_or(&name).clone();
+        move || describe_tool(tool.spec(), &identifier)
     };
-    (name, known)
+    let binding = ToolBinding {
+        identifier: identifiers.get(&name).cloned(),
+        description: ToolDescription::Made(Arc::new(describe)),
+        shape: Some(result.for_vm()),
+        name,
+    };
+    (binding, result)
 }
 
 impl ScriptHost for PipelineHost {
     fn call(&self, call: HostCall) -> BoxFuture<'static, CallEnd> {
         if call.target == CallTarget::Global {
-            let end = self.discovery.answer(&call.name, call.arguments.as_ref());
+            let end = self
+                .offer
+                .discovery
+                .answer(&call.name, call.arguments.as_ref());
             return Box::pin(std::future::ready(end));
         }
         let arguments = match call.arguments.as_ref().map(JsonText::parse) {
@@ -128,7 +141,7 @@ impl ScriptHost for PipelineHost {
             }
         };
         let (pipeline, context) = (self.pipeline.clone(), self.context.clone());
-        let tool = self.discovery.tool(&call.name);
+        let tool = self.offer.discovery.tool(&call.name);
         Box::pin(async move {
             // From here on the pipeline says when it begins.
             call.stage.send_replace(CallStage::Waiting);
@@ -143,6 +156,16 @@ impl ScriptHost for PipelineHost {
                 .await;
             script_end(outcome, tool.as_ref())
         })
+    }
+
+    fn arguments_complaint(&self, tool: &str, argument: &Value) -> Option<String> {
+        let complaint = self
+            .pipeline
+            .registry()
+            .arguments_complaint(tool, argument)?;
+        let (tool, identifier) = self.offer.discovery.tool(tool)?;
+        let declaration = describe_tool(tool.spec(), &identifier);
+        Some(format!("{complaint}\n\n{declaration}"))
     }
 
     fn clock(&self) -> WaitClock {

@@ -417,7 +417,8 @@ impl Run {
         environment: Environment,
         options: RunOptions,
     ) -> Result<(Self, Vec<u8>), pirn_vm::Error> {
-        let (vm, data) = Vm::restore_in_room(engine, room, bytes)?;
+        let (mut vm, data) = Vm::restore_in_room(engine, room, bytes)?;
+        vm.set_tools(environment.tools.table.clone());
         Ok((Self::new(vm, environment, options), data))
     }
 

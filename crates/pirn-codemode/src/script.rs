@@ -4,13 +4,13 @@ use pirn_vm::{JsonText, Program, Vm, VmEngine};
 use tokio::sync::mpsc;
 
 use crate::abort::Abort;
-use crate::check::{mistakes, refusal};
+use crate::check::{refusal, strip_and_check};
 use crate::explain::ScriptText;
 use crate::host::Environment;
 use crate::limits::ScriptLimits;
 use crate::result::{ScriptError, ScriptErrorKind, ScriptResult};
 use crate::runner::{Pause, ProgressSink, Run};
-use crate::typescript::{SyntaxError, import_advice, strip_types};
+use crate::typescript::{SyntaxError, import_advice};
 
 /// The name that stack frames carry unless a script has a file of its own.
 pub const DEFAULT_FILE_NAME: &str = "codemode.js";
@@ -104,6 +104,31 @@ pub async fn run_script(
     }
 }
 
+/// Looks at a script without running it: whether it is a program, and the mistakes that its text shows.
+///
+/// # Errors
+/// What running it would have ended with before its first call.
+pub fn check_script(script: &Script, environment: &Environment) -> Result<(), ScriptError> {
+    checked(script, environment).map(drop)
+}
+
+/// The script without its types, if nothing is wrong with it that can be seen.
+fn checked(script: &Script, environment: &Environment) -> Result<String, ScriptError> {
+    let (source, mistakes) = strip_and_check(&script.code, &environment.surroundings())
+        .map_err(|error| mistake_error("SyntaxError", &error, &script.file_name))?;
+    if let Some((name, error, others)) = refusal(&script.code, &mistakes) {
+        let mut error = mistake_error(name, &error, &script.file_name);
+        let hints = [
+            Some(NOTHING_RAN.to_owned()),
+            others,
+            hint(&error, environment),
+        ];
+        error.hint = Some(hints.into_iter().flatten().collect::<Vec<_>>().join("\n"));
+        return Err(error);
+    }
+    Ok(source.code)
+}
+
 /// Makes a VM with the script in it, once there is room for one.
 pub(crate) async fn prepare(
     engine: &VmEngine,
@@ -122,19 +147,7 @@ pub(crate) async fn prepare(
         );
         return Err(ScriptError::new(ScriptErrorKind::Script, message));
     }
-    let source =
-        strip_types(&script.code).map_err(|error| syntax_error(&error, &script.file_name))?;
-    let mistakes = mistakes(&script.code, &environment.surroundings());
-    if let Some((name, error, others)) = refusal(&script.code, &mistakes) {
-        let mut error = mistake_error(name, &error, &script.file_name);
-        let hints = [
-            Some(NOTHING_RAN.to_owned()),
-            others,
-            hint(&error, environment),
-        ];
-        error.hint = Some(hints.into_iter().flatten().collect::<Vec<_>>().join("\n"));
-        return Err(error);
-    }
+    let source = checked(script, environment)?;
     let sandbox =
         |error: pirn_vm::Error| ScriptError::new(ScriptErrorKind::Sandbox, error.to_string());
     let room = tokio::select! {
@@ -145,9 +158,9 @@ pub(crate) async fn prepare(
     let mut vm = Vm::in_room(engine, room, options.limits.vm).map_err(sandbox)?;
     let text = ScriptText::new(&script.code, &script.file_name);
     let program = Program {
-        source: source.code,
+        source,
         file_name: script.file_name.clone(),
-        tools: environment.tools.to_vec(),
+        tools: environment.tools.table.clone(),
         globals: environment.globals.to_vec(),
         store: script.store.clone(),
         missing: environment.missing.to_vec(),
@@ -159,10 +172,6 @@ pub(crate) async fn prepare(
 
 /// Follows an error that was found before the script ran.
 const NOTHING_RAN: &str = "Found before anything ran; no call was made.";
-
-fn syntax_error(error: &SyntaxError, file_name: &str) -> ScriptError {
-    mistake_error("SyntaxError", error, file_name)
-}
 
 fn mistake_error(name: &str, error: &SyntaxError, file_name: &str) -> ScriptError {
     let stack = format!(

@@ -17,6 +17,8 @@ mod stack;
 
 use std::collections::BTreeSet;
 
+use oxc_ast::ast::Program;
+
 pub use imports::imports_as_calls;
 pub use modules::import_advice;
 
@@ -51,19 +53,25 @@ pub struct SyntaxError {
 /// assert_eq!(stripped.code, "const n         = 1; return n       ;");
 /// ```
 pub fn strip_types(source: &str) -> Result<Stripped, SyntaxError> {
-    let unchanged = |engine_decides| Stripped {
-        code: source.to_owned(),
+    strip_and_look(source, |_, _, _| ()).map(|(stripped, _)| stripped)
+}
+
+/// Removes the types of a script, and gives what `look` sees in its tree; nothing for one that is too large to be looked at.
+pub(crate) fn strip_and_look<T: Send>(
+    source: &str,
+    look: impl FnOnce(&Program<'_>, &str, usize) -> T + Send,
+) -> Result<(Stripped, Option<T>), SyntaxError> {
+    let found = stack::run(source, || parse::strip(source, look));
+    let engine_decides = found.is_none();
+    let (code, seen) = match found.transpose()? {
+        Some((code, seen)) => (code, Some(seen)),
+        None => (None, None),
+    };
+    let stripped = Stripped {
+        code: code.unwrap_or_else(|| source.to_owned()),
         engine_decides,
     };
-    match stack::run(source, || parse::strip(source)) {
-        Some(Ok(Some(code))) => Ok(Stripped {
-            code,
-            engine_decides: false,
-        }),
-        Some(Ok(None)) => Ok(unchanged(false)),
-        Some(Err(error)) => Err(error),
-        None => Ok(unchanged(true)),
-    }
+    Ok((stripped, seen))
 }
 
 /// The tools that a script names, as far as its text tells.
@@ -98,7 +106,7 @@ pub fn tool_names(source: &str) -> ToolNames {
 /// What `look` sees in a script's tree; `None` for a text that is no program, or too large.
 pub(crate) fn parsed<T: Send>(
     source: &str,
-    look: impl FnOnce(&oxc_ast::ast::Program<'_>, &str, usize) -> T + Send,
+    look: impl FnOnce(&Program<'_>, &str, usize) -> T + Send,
 ) -> Option<T> {
     stack::run(source, || parse::look_at(source, look)).flatten()
 }

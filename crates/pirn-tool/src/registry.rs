@@ -3,7 +3,8 @@
 mod state;
 mod view;
 
-use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+use std::any::Any;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
 use serde_json::Value;
 
@@ -31,6 +32,14 @@ pub struct Registry {
     beneath: Option<Arc<View>>,
     /// Held during a call of a sequential tool.
     turns: Arc<tokio::sync::Mutex<()>>,
+    derived: Arc<Mutex<Option<Derived>>>,
+}
+
+/// What was made of a registry's tools, and the generation that they were of.
+#[derive(Debug)]
+struct Derived {
+    generation: u64,
+    made: Arc<dyn Any + Send + Sync>,
 }
 
 /// A registered tool with what is computed from it once.
@@ -121,6 +130,7 @@ impl Registry {
             state: Arc::default(),
             beneath: Some(Arc::new(view)),
             turns,
+            derived: Arc::default(),
         }
     }
 
@@ -215,6 +225,25 @@ impl Registry {
     pub fn generation(&self) -> u64 {
         let own = self.read(|state| state.generation);
         own + self.beneath.as_ref().map_or(0, |view| view.generation())
+    }
+
+    /// What `make` gives of the callable tools, made again only when the tools have changed since. One thing is kept at a time.
+    pub fn derived<T: Any + Send + Sync>(&self, make: impl FnOnce(Vec<Tool>) -> T) -> Arc<T> {
+        // Read first: what changes meanwhile is of a later generation.
+        let generation = self.generation();
+        let mut kept = self.derived.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(derived) = kept.as_ref()
+            && derived.generation == generation
+            && let Ok(made) = Arc::clone(&derived.made).downcast()
+        {
+            return made;
+        }
+        let made = Arc::new(make(self.callable()));
+        *kept = Some(Derived {
+            generation,
+            made: Arc::clone(&made) as Arc<dyn Any + Send + Sync>,
+        });
+        made
     }
 
     /// The queue of sequential calls.

@@ -7,6 +7,7 @@
   "use strict";
 
   const CALL_GLOBAL = 1, CALL_TIMER_SET = 2, CALL_TIMER_CLEAR = 3;
+  const TOOL_FIND = 10, TOOL_MEMBERS = 11, TOOL_LIST = 12;
   const TEXT = 0, IMAGE = 2, AUDIO = 3, NOTIFY = 4, YIELD = 5, VALUE = 6, ERROR = 7, STORE = 8, EXIT = 9, LAST_STATEMENT = 13;
   /** Longest list of names that an error about an unknown tool spells out. */
   const NAMES_LISTED_MAX = 20;
@@ -376,22 +377,50 @@
     return [list ?? guard(result, "an object", Object.prototype), element?.length > 0 ? guard(element, "an object of the list", Object.prototype) : list && Object.prototype];
   }
 
-  function defineTools(tools, down) {
-    const table = native.guard(null);
-    const listed = [];
-    for (const [name, identifier, description, shape] of tools) {
-      const call = Object.freeze(native.tool(name, shape && shapeOf(identifier ?? name, shape), shape !== undefined));
-      // A tool whose identifier another tool has is reachable by its raw name alone.
-      if (identifier !== null) {
-        define(table, identifier, call, true);
-        listed.push(Object.freeze({ name: identifier, description }));
-      }
-      if (name !== identifier && !Object.hasOwn(table, name)) define(table, name, call);
+  /** Functions of tools, by the tools' own names. A tool has two members where its name is no identifier. */
+  const toolFunctions = new Map();
+
+  function toolFunction(name, identifier, shape) {
+    let call = toolFunctions.get(name);
+    if (call === undefined) {
+      call = Object.freeze(native.tool(name, shape && shapeOf(identifier ?? name, shape), shape !== undefined));
+      toolFunctions.set(name, call);
     }
+    return call;
+  }
+
+  /** Makes the member of `tools` that a script asks for, and says whether there is one. */
+  function member(key) {
+    const found = native.ask(TOOL_FIND, key);
+    if (found === undefined) return false;
+    const [name, identifier, shape] = native.parse(found);
+    native.member(global.tools, key, toolFunction(name, identifier, shape), key === identifier);
+    return true;
+  }
+
+  /** A table with all members of `tools`, in their order. */
+  function members() {
+    const table = native.guard(null);
+    for (const [key, name, identifier, shape] of native.parse(native.ask(TOOL_MEMBERS, ""))) {
+      native.member(table, key, toolFunction(name, identifier, shape), key === identifier);
+    }
+    return table;
+  }
+
+  /** What `ALL_TOOLS` is. */
+  function allTools() {
+    const listed = native.parse(native.ask(TOOL_LIST, ""));
+    for (const tool of listed) Object.freeze(tool);
+    return Object.freeze(listed);
+  }
+
+  /** Members are made when they are asked for, since there may be thousands of which a script uses two. */
+  function defineTools(down) {
+    const table = native.guard(null);
+    const names = () => global.ALL_TOOLS.map(({ name }) => name);
     const advice = "List tools with ALL_TOOLS, find them with searchTools(query) or test with `name in tools`.";
-    const names = listed.map(({ name }) => name);
     define(global, "tools", guarded(table, "tools", names, advice, down));
-    define(global, "ALL_TOOLS", Object.freeze(listed));
+    native.lazy(table);
   }
 
   function defineGlobals(globals) {
@@ -408,7 +437,7 @@
     }
     for (const [name, table] of spaces) {
       const names = Object.keys(table);
-      define(global, name, guarded(table, name, names, `Test with \`name in ${name}\`.`));
+      define(global, name, guarded(table, name, () => names, `Test with \`name in ${name}\`.`));
     }
   }
 
@@ -483,7 +512,7 @@
   /** Starts a script that was compiled to `main`, or reports why it could not be. */
   function start(settings, main, failure) {
     Object.assign(limits, settings.limits);
-    defineTools(settings.tools, settings.down);
+    defineTools(settings.down);
     defineGlobals(settings.globals);
     for (const [key, json] of settings.store) {
       stored.set(key, json);
@@ -508,7 +537,7 @@
   delete Error.prepareStackTrace;
   lockDown(global);
 
-  Object.assign(shared, { start, makeError, fireTimer, drained });
+  Object.assign(shared, { start, makeError, fireTimer, drained, member, members, allTools });
 
   /** Freezes every object reachable from the global object, and makes the global names read-only. */
   function lockDown(root) {

@@ -15,6 +15,8 @@ enum {
     /* Answered at once; what comes back is written where the second range points. */
     CALL_EXPLAIN = 4, CALL_RANDOM = 5, CALL_DIGEST = 6, CALL_TIME_LEFT = 7, CALL_URL = 8,
     CALL_CANCEL = 9,
+    /* What the host knows of the tools; the prelude asks. */
+    CALL_TOOL_FIND = 10, CALL_TOOL_MEMBERS = 11, CALL_TOOL_LIST = 12,
 };
 /* Kinds of host_output that the shim itself sends; the prelude sends the others. */
 enum { OUTPUT_STOP = 10, OUTPUT_UNCAUGHT = 11 };
@@ -72,6 +74,7 @@ static int32_t slot_count, free_slot = -1;
 static int32_t open_calls;
 static JSAtom script_file;
 static JSValue hook_start, hook_error, hook_timer, hook_missing, hook_written, hook_signal, hook_drained, hook_integers;
+static JSValue hook_member, hook_members, hook_all_tools;
 static int32_t report_exception(void);
 static bool finished;
 static bool is_past_end;    /* whether the script's last statement was reached */
@@ -529,7 +532,9 @@ EXPORT(vm_build) void vm_build(void)
     JS_SetMaxStackSize(runtime, 1 << 20);
     JS_SetInterruptHandler(runtime, on_interrupt, NULL);
     JS_SetModuleLoaderFunc(runtime, normalize_module, load_module, NULL);
-    static JSClassExoticMethods guard_methods = { .get_property = guard_missing };
+    static JSClassExoticMethods guard_methods = {
+        .get_property = guard_missing, .get_own_property = guard_own_property, .delete_property = guard_delete_property,
+    };
     static const JSClassDef guard_definition = { "Object", .exotic = &guard_methods };
     JS_NewClassID(runtime, &guard_class);
     JS_NewClass(runtime, guard_class, &guard_definition);
@@ -543,6 +548,9 @@ EXPORT(vm_build) void vm_build(void)
     define_native(native, "call", native_call, 3);
     define_native(native, "tool", native_tool, 3);
     define_native(native, "guard", native_guard, 1);
+    define_native(native, "member", native_member, 4);
+    define_native(native, "lazy", native_lazy, 1);
+    define_native(native, "ask", native_ask, 2);
     define_native(native, "plain", native_plain, 1);
     define_native(native, "parse", native_parse, 1);
     define_native(native, "timer", native_timer, 3);
@@ -586,6 +594,9 @@ EXPORT(vm_build) void vm_build(void)
     hook_signal = JS_GetPropertyStr(context, hooks, "heedSignal");
     hook_drained = JS_GetPropertyStr(context, hooks, "drained");
     hook_integers = JS_GetPropertyStr(context, hooks, "exactIntegers");
+    hook_member = JS_GetPropertyStr(context, hooks, "member");
+    hook_members = JS_GetPropertyStr(context, hooks, "members");
+    hook_all_tools = JS_GetPropertyStr(context, hooks, "allTools");
     JS_SetHostPromiseRejectionTracker(runtime, on_rejection, NULL);
     JS_FreeValue(context, hooks);
     JS_RunGC(runtime);

@@ -5,6 +5,7 @@
 
 mod services;
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -19,6 +20,7 @@ use crate::event::{
 use crate::program::Explainer;
 use crate::room::MemoryLimiter;
 use crate::text::{JsString, JsonText};
+use crate::tools::ToolTable;
 
 /// Timers a guest may have; each costs the host an entry. The prelude stops a script before.
 const TIMERS_MAX: usize = 100_000;
@@ -48,6 +50,7 @@ pub(crate) struct Host {
     pub(crate) clock: Clock,
     pub(crate) watch: Watch,
     pub(crate) explainer: Option<Explainer>,
+    pub(crate) tools: ToolTable,
     notes: u32,
     call_bytes_max: usize,
     output_characters: usize,
@@ -73,6 +76,7 @@ impl Host {
             clock: Clock::default(),
             watch: Watch::new(limits.cpu),
             explainer: None,
+            tools: ToolTable::default(),
             notes: 0,
             call_bytes_max: (limits.memory_bytes as usize).max(MESSAGE_BYTES_MAX as usize),
             output_characters: 0,
@@ -358,6 +362,9 @@ const DIGEST: i32 = 6;
 const TIME_LEFT: i32 = 7;
 const URL: i32 = 8;
 const CANCEL: i32 = 9;
+const TOOL_FIND: i32 = 10;
+const TOOL_MEMBERS: i32 = 11;
+const TOOL_LIST: i32 = 12;
 
 /// Results of `host_call`, as the shim reads them.
 const CALL_REFUSED: i32 = 0;
@@ -487,6 +494,23 @@ fn host_call(
                 Some(answer) => put(&mut caller, second, second_length, &answer)?,
                 None => NOTHING,
             });
+        }
+        TOOL_FIND | TOOL_MEMBERS | TOOL_LIST => {
+            let tools = caller.data().tools.clone();
+            let found = match kind {
+                TOOL_FIND => {
+                    let name = String::from_utf8_lossy(bytes(&caller, first, first_length)?);
+                    tools.find(&name).map(Cow::from)
+                }
+                TOOL_MEMBERS => Some(Cow::from(tools.members())),
+                _ => Some(Cow::from(tools.list())),
+            };
+            let Some(answer) = found else {
+                return Ok(NOTHING);
+            };
+            // One that is longer than the guest has room for is asked for again.
+            put(&mut caller, second, second_length, answer.as_bytes())?;
+            return Ok(i32::try_from(answer.len()).unwrap_or(NOTHING));
         }
         RANDOM => {
             let mut random = vec![0; second_length as usize];

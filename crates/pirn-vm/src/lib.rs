@@ -9,19 +9,19 @@
 //! and settles them.
 //!
 //! ```
-//! use pirn_vm::{End, Event, JsonText, Limits, Program, Settlement, Step, ToolBinding, Vm, VmEngine};
+//! use pirn_vm::{End, Event, JsonText, Limits, Program, Settlement, Step, ToolBinding, ToolTable, Vm, VmEngine};
 //!
 //! let engine = VmEngine::new(Default::default())?;
 //! let mut vm = Vm::new(&engine, Limits::default())?;
 //! vm.start(&Program {
 //!     source: "const sum = await tools.add({a: 1, b: 2}); return sum * 2;".into(),
 //!     file_name: "script.js".into(),
-//!     tools: vec![ToolBinding {
+//!     tools: ToolTable::new([ToolBinding {
 //!         name: "add".into(),
 //!         identifier: Some("add".into()),
 //!         description: "Adds".into(),
 //!         shape: None,
-//!     }],
+//!     }]),
 //!     ..Program::default()
 //! })?;
 //! let end = loop {
@@ -59,6 +59,7 @@ mod room;
 mod snapshot;
 mod text;
 mod ticker;
+mod tools;
 mod vm;
 
 pub use engine::{EngineOptions, VmEngine};
@@ -68,10 +69,8 @@ pub use event::{
 };
 pub use host::DeadlineHandle;
 pub use limits::Limits;
-pub use program::{
-    EngineError, Explainer, GlobalArguments, GlobalBinding, MissingTools, Program, ToolBinding,
-    ToolShape,
-};
+pub use program::{EngineError, Explainer, GlobalArguments, GlobalBinding, MissingTools, Program};
 pub use room::Room;
 pub use text::{JsString, JsonText};
+pub use tools::{ToolBinding, ToolDescription, ToolShape, ToolTable};
 pub use vm::{InterruptHandle, Settlement, Step, Vm};

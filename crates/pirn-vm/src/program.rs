@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use crate::limits::Limits;
 use crate::text::JsonText;
+use crate::tools::ToolTable;
 
 /// A script and its surroundings.
 #[derive(Debug, Clone, Default)]
@@ -16,8 +17,8 @@ pub struct Program {
     pub source: String,
     /// The name that stack frames carry.
     pub file_name: String,
-    /// The tools, in the order of `ALL_TOOLS`.
-    pub tools: Vec<ToolBinding>,
+    /// The tools; the same table may serve many scripts.
+    pub tools: ToolTable,
     /// Host functions outside `tools`.
     pub globals: Vec<GlobalBinding>,
     /// What `load()` finds at the start: key and JSON text.
@@ -64,30 +65,6 @@ impl fmt::Debug for Explainer {
     }
 }
 
-/// A member of `tools`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ToolBinding {
-    /// The tool's own name; works in brackets.
-    pub name: String,
-    /// The member's name; `None` for a tool whose identifier another tool has.
-    pub identifier: Option<String>,
-    /// What `ALL_TOOLS` says about it.
-    pub description: String,
-    /// What is known of its schemas; `None` for a plain function, which takes no `BigInt`.
-    pub shape: Option<ToolShape>,
-}
-
-/// What a script may rely on about a tool.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct ToolShape {
-    /// The members that its result may have; reading others is an error.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub result: Option<Vec<String>>,
-    /// For a result that is a list, the members that its elements may have; none for a list of texts.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub element: Option<Vec<String>>,
-}
-
 /// A host function outside `tools`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GlobalBinding {
@@ -110,18 +87,9 @@ pub enum GlobalArguments {
 #[derive(Serialize)]
 struct Settings<'a> {
     limits: SettingsLimits,
-    tools: Vec<SettingsTool<'a>>,
     down: &'a [MissingTools],
     globals: Vec<(&'a str, bool)>,
     store: Vec<(&'a str, &'a str)>,
-}
-
-/// Name, identifier, description; then the shape, unless the tool is a plain function.
-#[derive(Serialize)]
-#[serde(untagged)]
-enum SettingsTool<'a> {
-    Plain(&'a str, Option<&'a str>, &'a str),
-    Shaped(&'a str, Option<&'a str>, &'a str, &'a ToolShape),
 }
 
 #[derive(Serialize)]
@@ -143,19 +111,6 @@ impl Program {
                 store_value: limits.store_value_characters,
                 store_total: limits.store_total_characters,
             },
-            tools: self
-                .tools
-                .iter()
-                .map(|tool| {
-                    let name = tool.name.as_str();
-                    let identifier = tool.identifier.as_deref();
-                    let description = tool.description.as_str();
-                    match &tool.shape {
-                        None => SettingsTool::Plain(name, identifier, description),
-                        Some(shape) => SettingsTool::Shaped(name, identifier, description, shape),
-                    }
-                })
-                .collect(),
             down: &self.missing,
             globals: self
                 .globals

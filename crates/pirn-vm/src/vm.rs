@@ -18,6 +18,7 @@ use crate::limits::Limits;
 use crate::program::{Explainer, Program};
 use crate::room::Room;
 use crate::text::JsonText;
+use crate::tools::ToolTable;
 
 mod waiting;
 
@@ -213,6 +214,7 @@ impl Vm {
             .data_mut()
             .explainer
             .clone_from(&program.explainer);
+        self.store.data_mut().tools = program.tools.clone();
         // The wrapper's own line is line 0.
         self.queue.push_back(Entry {
             kind: ENTRY_START,
@@ -256,6 +258,11 @@ impl Vm {
     /// Gives a restored script what its [`Program`] had.
     pub fn set_explainer(&mut self, explainer: Option<Explainer>) {
         self.store.data_mut().explainer = explainer;
+    }
+
+    /// Gives a restored script its tools; those that it has used stay as they were.
+    pub fn set_tools(&mut self, tools: ToolTable) {
+        self.store.data_mut().tools = tools;
     }
 
     /// The store writes of a script that ended well.

@@ -29,13 +29,13 @@ impl Names {
     }
 
     /// Whether nothing can have this name.
-    pub(super) fn is_unknown(&self, name: &str, globals: &[String]) -> bool {
+    pub(super) fn is_unknown(&self, name: &str, globals: &[&str]) -> bool {
         self.has_tools
             && !self.is_open
             && !self.declared.contains(name)
             && !OF_THE_LANGUAGE.contains(&name)
             && !crate::host::is_reserved(name)
-            && !globals.iter().any(|global| global == name)
+            && !globals.contains(&name)
     }
 }
 

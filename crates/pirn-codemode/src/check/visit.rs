@@ -40,7 +40,7 @@ pub(super) fn mistakes(
     program: &Program<'_>,
     text: &str,
     start: usize,
-    surroundings: &Surroundings,
+    surroundings: &Surroundings<'_>,
 ) -> Vec<Mistake> {
     let names = Names::of(program);
     // A script with a variable of its own called `tools` means that one; the wrapper's parameter is declared too.
@@ -84,13 +84,13 @@ enum Holding {
 
 /// Finds out what constants hold; a name that is declared twice holds nothing that is known.
 struct Held<'s> {
-    surroundings: &'s Surroundings,
+    surroundings: &'s Surroundings<'s>,
     by_name: BTreeMap<String, Option<Holding>>,
     is_constant: bool,
 }
 
 impl<'s> Held<'s> {
-    fn of(program: &Program<'_>, surroundings: &'s Surroundings) -> BTreeMap<String, Holding> {
+    fn of(program: &Program<'_>, surroundings: &'s Surroundings<'s>) -> BTreeMap<String, Holding> {
         let mut held = Held {
             surroundings,
             by_name: BTreeMap::new(),
@@ -140,12 +140,12 @@ impl<'a> VisitJs<'a> for Held<'_> {
 }
 
 /// What an expression gives, as far as its text tells.
-fn holding_of(expression: &Expression<'_>, surroundings: &Surroundings) -> Option<Holding> {
+fn holding_of(expression: &Expression<'_>, surroundings: &Surroundings<'_>) -> Option<Holding> {
     match expression.without_parentheses() {
         Expression::AwaitExpression(awaited) => {
             match holding_of(&awaited.argument, surroundings)? {
                 Holding::Promise(name) => {
-                    let shape = surroundings.tools.get(&name)?.result.clone();
+                    let shape = surroundings.tools.shape(&name)?.clone();
                     Some(Holding::Result(name, shape))
                 }
                 held @ Holding::Result(..) => Some(held),
@@ -158,8 +158,8 @@ fn holding_of(expression: &Expression<'_>, surroundings: &Surroundings) -> Optio
                 let name = member.property.name.as_str();
                 surroundings
                     .tools
-                    .contains_key(name)
-                    .then(|| Holding::Promise(name.to_owned()))
+                    .shape(name)
+                    .map(|_| Holding::Promise(name.to_owned()))
             }
             _ => None,
         },
@@ -173,7 +173,7 @@ fn is_tools(expression: &Expression<'_>) -> bool {
 
 struct Visitor<'s> {
     start: usize,
-    surroundings: &'s Surroundings,
+    surroundings: &'s Surroundings<'s>,
     names: Names,
     knows_tools: bool,
     held: BTreeMap<String, Holding>,
@@ -204,7 +204,7 @@ impl Visitor<'_> {
             Expression::Identifier(identifier) => self.held.get(identifier.name.as_str()).cloned(),
             Expression::AwaitExpression(awaited) => match self.holding(&awaited.argument)? {
                 Holding::Promise(name) => {
-                    let shape = self.surroundings.tools.get(&name)?.result.clone();
+                    let shape = self.surroundings.tools.shape(&name)?.clone();
                     Some(Holding::Result(name, shape))
                 }
                 held @ Holding::Result(..) => Some(held),
@@ -232,16 +232,16 @@ impl Visitor<'_> {
     }
 
     fn check_tool(&mut self, name: &str, span: Span) {
-        let is_known = self.surroundings.tools.contains_key(name)
+        let is_known = self.surroundings.tools.shape(name).is_some()
             || OF_OBJECTS.contains(&name)
             || self
                 .surroundings
                 .missing_prefixes
                 .iter()
-                .any(|prefix| name.starts_with(prefix.as_str()));
+                .any(|prefix| name.starts_with(prefix));
         if self.knows_tools && !is_known {
-            let listed = &self.surroundings.listed;
-            let meant = pirn_tool::closest(name, listed.iter().map(String::as_str));
+            let listed: Vec<&str> = self.surroundings.tools.listed().collect();
+            let meant = pirn_tool::closest(name, listed.iter().copied());
             let hint = match (meant, listed.len()) {
                 (Some(close), _) => format!("Did you mean tools.{close}?"),
                 (None, 0) => "There are no tools.".to_owned(),
@@ -352,14 +352,13 @@ impl<'a> VisitJs<'a> for Visitor<'_> {
         if self.knows_tools
             && let Expression::StaticMemberExpression(member) = call.callee.without_parentheses()
             && is_tools(&member.object)
-            && let Some(tool) = self.surroundings.tools.get(member.property.name.as_str())
-            && let Some(check) = &tool.arguments
+            && let Some(tool) = self.surroundings.tools.name(member.property.name.as_str())
             && let Some(argument) = call
                 .arguments
                 .first()
                 .and_then(|argument| argument.as_expression())
             && let Some(value) = value_of(argument)
-            && let Some(complaint) = check(&value)
+            && let Some(complaint) = self.surroundings.host.arguments_complaint(tool, &value)
         {
             self.add(argument.span(), "Error", complaint);
         }

@@ -57,7 +57,6 @@ impl Environment {
             tools: self.tools,
             globals,
             missing: self.missing,
-            known: self.known,
             host: Arc::new(WithModels {
                 inner: self.host,
                 models,
@@ -106,6 +105,10 @@ impl ScriptHost for WithModels {
 
     fn resume_call(&self, call: &HostCall, stage: &CallStage) -> ResumedCall {
         self.inner.resume_call(call, stage)
+    }
+
+    fn arguments_complaint(&self, tool: &str, argument: &Value) -> Option<String> {
+        self.inner.arguments_complaint(tool, argument)
     }
 
     fn clock(&self) -> WaitClock {

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use oxc_allocator::Allocator;
+use oxc_ast::ast::Program;
 use oxc_ast_visit::VisitJs as _;
 use oxc_diagnostics::OxcDiagnostic;
 use oxc_parser::{ParseOptions, Parser, ParserReturn};
@@ -15,15 +16,20 @@ use super::{SyntaxError, ToolNames, frame, modules, names};
 const PREFIX: &str = "async function _(tools,console){";
 const SUFFIX: &str = "\n}";
 
-/// The script without its types; `None` when there is nothing to change.
-pub(super) fn strip(source: &str) -> Result<Option<String>, SyntaxError> {
+/// The script without its types, `None` when there is nothing to change, and what `look` sees in the same tree: it gets the
+/// wrapped text and where in it the script begins.
+pub(super) fn strip<T>(
+    source: &str,
+    look: impl FnOnce(&Program<'_>, &str, usize) -> T,
+) -> Result<(Option<String>, T), SyntaxError> {
     let wrapped = format!("{PREFIX}{source}{SUFFIX}");
     let allocator = Allocator::default();
     let parsed = parse(&allocator, &wrapped, SourceType::ts().with_script(true));
-    let problem = parsed.diagnostics.first();
-    if let Some(problem) = problem {
-        return if is_javascript(&wrapped) {
-            Ok(None)
+    if let Some(problem) = parsed.diagnostics.first() {
+        let allocator = Allocator::default();
+        let javascript = parse(&allocator, &wrapped, SourceType::script());
+        return if javascript.diagnostics.is_empty() {
+            Ok((None, look(&javascript.program, &wrapped, PREFIX.len())))
         } else {
             Err(refusal(source, problem))
         };
@@ -37,9 +43,10 @@ pub(super) fn strip(source: &str) -> Result<Option<String>, SyntaxError> {
             refusal.message,
         ));
     }
-    Ok(blanker
+    let stripped = blanker
         .edits
-        .apply(&wrapped, PREFIX.len()..PREFIX.len() + source.len()))
+        .apply(&wrapped, PREFIX.len()..PREFIX.len() + source.len());
+    Ok((stripped, look(&parsed.program, &wrapped, PREFIX.len())))
 }
 
 /// The byte offsets at which comments start, whether or not the script is a program.
@@ -74,31 +81,22 @@ pub(super) fn parse<'a>(
 /// What `look` sees in the script's tree, the wrapped text and where in it the script begins; `None` when it is no program.
 pub(super) fn look_at<T>(
     source: &str,
-    look: impl FnOnce(&oxc_ast::ast::Program<'_>, &str, usize) -> T,
+    look: impl FnOnce(&Program<'_>, &str, usize) -> T,
 ) -> Option<T> {
     let wrapped = format!("{PREFIX}{source}{SUFFIX}");
-    let languages = [SourceType::ts().with_script(true), SourceType::script()];
-    let language = languages.into_iter().find(|language| {
+    for language in [SourceType::ts().with_script(true), SourceType::script()] {
         let allocator = Allocator::default();
-        parse(&allocator, &wrapped, *language)
-            .diagnostics
-            .is_empty()
-    })?;
-    let allocator = Allocator::default();
-    let parsed = parse(&allocator, &wrapped, language);
-    Some(look(&parsed.program, &wrapped, PREFIX.len()))
+        let parsed = parse(&allocator, &wrapped, language);
+        if parsed.diagnostics.is_empty() {
+            return Some(look(&parsed.program, &wrapped, PREFIX.len()));
+        }
+    }
+    None
 }
 
 /// The tools that the script names; `None` when it is no program.
 pub(super) fn tool_names(source: &str) -> Option<ToolNames> {
     names::of_text(&format!("{PREFIX}{source}{SUFFIX}"))
-}
-
-fn is_javascript(wrapped: &str) -> bool {
-    let allocator = Allocator::default();
-    parse(&allocator, wrapped, SourceType::script())
-        .diagnostics
-        .is_empty()
 }
 
 /// The error for a text that is neither language. Modules are the likeliest reason, and deserve an answer of their own.

@@ -103,16 +103,16 @@
   /** What tables say about members they do not have. */
   const guards = new Map();
 
-  /** Freezes a table of `native.guard()`: reading an unknown member of it is an error with advice instead of undefined. */
+  /** Freezes a table of `native.guard()`: reading an unknown member of it is an error with advice instead of undefined. `names` gives those it has. */
   function guarded(table, label, names, advice, down = []) {
-    guards.set(table, { label, names, advice, down });
+    guards.set(table, { label, listNames: names, advice, down });
     return Object.freeze(table);
   }
 
   function missing(table, key) {
     if (key in Object.prototype || !guards.has(table)) return undefined;
-    const { label, names, advice, result, what, down } = guards.get(table);
-    if (result !== undefined) return missingInResult(key, result, what, names);
+    const { label, names: known, listNames, advice, result, what, down } = guards.get(table);
+    if (result !== undefined) return missingInResult(key, result, what, known);
     if (label === "promise") {
       throw new TypeError(`A promise has no member ${key}: await it first, as in (await value).${key}`);
     }
@@ -120,6 +120,7 @@
     if (unavailable !== undefined) {
       throw new TypeError(`${label}.${key} is not available: ${unavailable.why}`);
     }
+    const names = listNames();
     const close = closeNames(key, names);
     const shown = (name) => (/^[A-Za-z_$][\w$]*$/.test(name) ? `${label}.${name}` : `${label}[${stringify(name)}]`);
     let hint = "";

@@ -223,6 +223,6 @@
     Object.defineProperty(value, "name", { value: name });
     Object.defineProperty(Intl, name, { value, enumerable: true });
   }
-  shared.guarded(Intl, "Intl", Object.keys(constructors), "Scripts have English and UTC only.");
+  shared.guarded(Intl, "Intl", () => Object.keys(constructors), "Scripts have English and UTC only.");
   method(globalThis, "Intl", Intl);
 })

@@ -19,3 +19,4 @@ mod order;
 mod room;
 mod snapshot;
 mod support;
+mod tools;

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use pirn_vm::{
     CallId, CallTarget, End, EngineOptions, Event, JsonText, Limits, Output, Program, Settlement,
-    Step, ToolBinding, Vm, VmEngine,
+    Step, ToolBinding, ToolTable, Vm, VmEngine,
 };
 
 /// One engine for all tests of a process, as in a product.
@@ -50,15 +50,12 @@ pub(crate) fn program(source: &str, tools: &[&str]) -> Program {
     Program {
         source: source.to_owned(),
         file_name: "script.js".to_owned(),
-        tools: tools
-            .iter()
-            .map(|name| ToolBinding {
-                name: (*name).to_owned(),
-                identifier: Some((*name).to_owned()),
-                description: format!("The tool {name}"),
-                shape: None,
-            })
-            .collect(),
+        tools: ToolTable::new(tools.iter().map(|name| ToolBinding {
+            name: (*name).to_owned(),
+            identifier: Some((*name).to_owned()),
+            description: format!("The tool {name}").into(),
+            shape: None,
+        })),
         ..Program::default()
     }
 }
