@@ -9,6 +9,7 @@ use crate::credentials::{CredentialError, Credentials, KeyCommand};
 use crate::files::read_models_file;
 use crate::model::{Model, ThinkingLevel};
 use crate::provider::{PROVIDERS, Provider};
+use crate::task::TaskModel;
 
 /// The user's models, in Pirn's folder.
 const MODELS_FILE: &str = "models.json";
@@ -74,6 +75,7 @@ pub enum Found {
 #[derive(Debug)]
 pub struct Catalog {
     models: Vec<Model>,
+    task_models: Vec<TaskModel>,
     credentials: Credentials,
 }
 
@@ -96,6 +98,7 @@ impl Catalog {
         models.extend(PROVIDERS.iter().flat_map(Provider::models));
         Ok(Self {
             models,
+            task_models: file.task_models,
             credentials: Credentials::new(entries, file.keys, environment, commands),
         })
     }
@@ -114,15 +117,19 @@ impl Catalog {
         &self.models
     }
 
+    /// Classifiers and image models, all of them the user's own.
+    pub fn task_models(&self) -> &[TaskModel] {
+        &self.task_models
+    }
+
     /// The keys.
     pub fn credentials(&self) -> &Credentials {
         &self.credentials
     }
 
-    /// Whether a model can be asked: there is a key, or none is needed.
-    pub fn can_ask(&self, model: &Model) -> bool {
-        self.credentials.source(&model.provider).is_some()
-            || Provider::find(&model.provider).is_none()
+    /// Whether models of a provider can be asked: there is a key, or none is needed.
+    pub fn can_ask(&self, provider: &str) -> bool {
+        self.credentials.source(provider).is_some() || Provider::find(provider).is_none()
     }
 
     /// The model that is meant: an exact name before a part of one, and a model that can be asked before others. A name that is
@@ -135,7 +142,7 @@ impl Catalog {
         };
         let mut candidates = self.models.iter().filter(of_provider);
         let Some(name) = pattern.name else {
-            return match candidates.find(|model| self.can_ask(model)) {
+            return match candidates.find(|model| self.can_ask(&model.provider)) {
                 Some(model) => Found::Model(Box::new(model.clone())),
                 None => Found::Nothing,
             };
@@ -150,7 +157,7 @@ impl Catalog {
                 .copied()
                 .collect();
         }
-        if let Some(model) = fitting.iter().find(|model| self.can_ask(model)) {
+        if let Some(model) = fitting.iter().find(|model| self.can_ask(&model.provider)) {
             return Found::Model(Box::new(Model::clone(model)));
         }
         if let Some((first, others)) = fitting.split_first() {

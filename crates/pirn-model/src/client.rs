@@ -5,15 +5,17 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use http::header::{
     CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER,
 };
+use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::decoder::{Progress, Reply, ReplyDecoder, StreamEnd};
 use crate::draft::ReplyEvent;
 use crate::failure::{Failure, FailureKind};
 use crate::http_date::seconds_until;
-use crate::request::{Credential, Request};
+use crate::request::{Credential, HttpRequest, Request};
+use crate::secret::Secret;
 use crate::usage::RequestUsage;
-use crate::wire::{build, credential_headers};
+use crate::wire::{bearer_header, build, credential_headers};
 
 /// How long nothing may come: a model that thinks sends something more often, or its host does.
 pub const IDLE_TIMEOUT_DEFAULT: Duration = Duration::from_mins(5);
@@ -121,13 +123,52 @@ impl ModelClient {
         request: &Request<'_>,
         credential: &Credential,
     ) -> Result<reqwest::Response, Failure> {
-        let http = build(request);
+        let secrets = credential_headers(request.model.api, credential);
+        self.post(&build(request), secrets).await
+    }
+
+    /// Sends a request that is answered with one JSON value of at most so many bytes.
+    pub(crate) async fn post_json(
+        &self,
+        request: &HttpRequest,
+        credential: &Credential,
+        bytes_max: usize,
+    ) -> Result<Value, Failure> {
+        let secrets = bearer_header(credential).into_iter().collect();
+        let mut response = self.post(request, secrets).await?;
+        let mut body = Vec::new();
+        let idle = self.limits.idle;
+        loop {
+            let Ok(chunk) = tokio::time::timeout(idle, response.chunk()).await else {
+                let message = format!("nothing came from the model for {}", seconds(idle));
+                return Err(Failure::new(FailureKind::Timeout, message));
+            };
+            let Some(chunk) = chunk.map_err(|error| broken(&error))? else {
+                break;
+            };
+            body.extend_from_slice(&chunk);
+            if body.len() > bytes_max {
+                let message = format!("the answer is longer than {bytes_max} bytes");
+                return Err(Failure::new(FailureKind::Invalid, message));
+            }
+        }
+        serde_json::from_slice(&body).map_err(|error| {
+            let message = format!("the answer is not JSON: {error}");
+            Failure::new(FailureKind::Stream, message)
+        })
+    }
+
+    async fn post(
+        &self,
+        http: &HttpRequest,
+        secrets: Vec<(&'static str, Secret)>,
+    ) -> Result<reqwest::Response, Failure> {
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         for (name, value) in &http.headers {
             add_header(&mut headers, name, value)?;
         }
-        for (name, secret) in credential_headers(request.model.api, credential) {
+        for (name, secret) in secrets {
             add_header(&mut headers, name, secret.expose())?;
             if let Some(value) = headers.get_mut(name) {
                 value.set_sensitive(true);

@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::config_value::ConfigValue;
 use crate::model::Model;
+use crate::task::{TaskApi, TaskModel};
 
 /// Far beyond what anybody writes by hand.
 const FILE_BYTES_MAX: u64 = 4 << 20;
@@ -15,8 +16,10 @@ const FILE_BYTES_MAX: u64 = 4 << 20;
 /// What `models.json` says.
 #[derive(Debug, Clone, Default)]
 pub struct ModelsFile {
-    /// The models, in the order of the file.
+    /// The models that talk, in the order of the file.
     pub models: Vec<Model>,
+    /// Classifiers and image models, in the order of the file.
+    pub task_models: Vec<TaskModel>,
     /// Keys of providers, as written.
     pub keys: BTreeMap<String, ConfigValue>,
 }
@@ -63,9 +66,15 @@ pub fn read_models_file(path: &Path) -> Result<ModelsFile, String> {
                 }
             }
             model.insert("provider".to_owned(), id.as_str().into());
-            let model: Model = serde_json::from_value(Value::Object(model))
-                .map_err(|error| place(format!("models: {error}")))?;
-            found.models.push(model);
+            let wrong = |error: serde_json::Error| place(format!("models: {error}"));
+            let api = model.get("api").and_then(Value::as_str);
+            if api.and_then(TaskApi::from_name).is_some() {
+                let model = serde_json::from_value(Value::Object(model)).map_err(wrong)?;
+                found.task_models.push(model);
+            } else {
+                let model = serde_json::from_value(Value::Object(model)).map_err(wrong)?;
+                found.models.push(model);
+            }
         }
     }
     Ok(found)

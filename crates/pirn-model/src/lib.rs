@@ -53,6 +53,7 @@ mod replay;
 mod request;
 mod secret;
 mod sse;
+mod task;
 mod usage;
 mod wire;
 
@@ -75,5 +76,9 @@ pub use model::{Api, Input, Model, ThinkingLevel};
 pub use provider::{PROVIDERS, Provider};
 pub use request::{CacheRetention, Credential, HttpRequest, Request};
 pub use secret::Secret;
+pub use task::{
+    Classification, Picture, Question, Questions, TaskAnswer, TaskApi, TaskClient, TaskKind,
+    TaskModel,
+};
 pub use usage::{ContextUsage, Cost, PriceTier, Prices, RequestUsage, SessionUsage};
 pub use wire::{build, credential_headers};

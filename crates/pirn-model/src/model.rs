@@ -173,6 +173,17 @@ fn max_tokens_default() -> u64 {
     16_384
 }
 
+/// The members of a model without its headers.
+pub(crate) fn public_facts(model: &impl Serialize) -> serde_json::Map<String, Value> {
+    match serde_json::to_value(model) {
+        Ok(Value::Object(mut members)) => {
+            members.shift_remove("headers");
+            members
+        }
+        Ok(_) | Err(_) => serde_json::Map::new(),
+    }
+}
+
 impl Model {
     /// A model of which nothing more is known.
     pub fn new(
@@ -202,6 +213,11 @@ impl Model {
     /// `PROVIDER/ID`, as people ask for it.
     pub fn full_name(&self) -> String {
         format!("{}/{}", self.provider, self.id)
+    }
+
+    /// Everything that is no secret, as JSON: headers may hold keys and stay out.
+    pub fn public_facts(&self) -> serde_json::Map<String, Value> {
+        public_facts(self)
     }
 
     /// Whether it looks at pictures.

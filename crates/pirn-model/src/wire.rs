@@ -42,12 +42,6 @@ pub fn build(request: &Request<'_>) -> HttpRequest {
 
 /// The headers that let a request in.
 pub fn credential_headers(api: Api, credential: &Credential) -> Vec<(&'static str, Secret)> {
-    let bearer = |token: &Secret| {
-        (
-            "authorization",
-            Secret::new(format!("Bearer {}", token.expose())),
-        )
-    };
     match (api, credential) {
         (_, Credential::None) => Vec::new(),
         (Api::AnthropicMessages, Credential::ApiKey(key)) => vec![("x-api-key", key.clone())],
@@ -57,6 +51,19 @@ pub fn credential_headers(api: Api, credential: &Credential) -> Vec<(&'static st
             vec![bearer(token)]
         }
     }
+}
+
+/// The header of APIs that take keys and tokens alike.
+pub(crate) fn bearer_header(credential: &Credential) -> Option<(&'static str, Secret)> {
+    match credential {
+        Credential::None => None,
+        Credential::ApiKey(token) | Credential::Bearer(token) => Some(bearer(token)),
+    }
+}
+
+fn bearer(token: &Secret) -> (&'static str, Secret) {
+    let value = format!("Bearer {}", token.expose());
+    ("authorization", Secret::new(value))
 }
 
 pub(crate) fn decoder(model: &Model) -> Box<dyn Wire> {
@@ -69,7 +76,7 @@ pub(crate) fn decoder(model: &Model) -> Box<dyn Wire> {
 }
 
 /// Joins a base and a path, whichever way the base ends.
-fn join(base: &str, path: &str) -> String {
+pub(crate) fn join(base: &str, path: &str) -> String {
     format!("{}{path}", base.trim_end_matches('/'))
 }
 

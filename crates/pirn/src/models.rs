@@ -1,8 +1,8 @@
 //! `pirn models`: the models that can be asked.
 
 use clap::Args;
-use pirn_model::{Catalog, Model, Provider, find_local_models};
-use serde_json::{Value, json};
+use pirn_model::{Catalog, Model, Prices, Provider, TaskModel, find_local_models};
+use serde_json::Value;
 
 use crate::catalog;
 use crate::event_loop;
@@ -24,8 +24,51 @@ pub(crate) struct ModelsArguments {
 
 /// A model, and what is in the way of asking it.
 struct Row {
-    model: Model,
+    listed: Listed,
     access: Access,
+}
+
+/// A model as its kind has it.
+enum Listed {
+    Chat(Model),
+    Task(TaskModel),
+}
+
+impl Listed {
+    fn provider(&self) -> &str {
+        match self {
+            Self::Chat(model) => &model.provider,
+            Self::Task(model) => &model.provider,
+        }
+    }
+
+    fn full_name(&self) -> String {
+        match self {
+            Self::Chat(model) => model.full_name(),
+            Self::Task(model) => model.full_name(),
+        }
+    }
+
+    fn kind(&self) -> &'static str {
+        match self {
+            Self::Chat(_) => "chat",
+            Self::Task(model) => model.api.kind().as_str(),
+        }
+    }
+
+    fn prices(&self) -> &Prices {
+        match self {
+            Self::Chat(model) => &model.cost,
+            Self::Task(model) => &model.cost,
+        }
+    }
+
+    fn sees_images(&self) -> bool {
+        match self {
+            Self::Chat(model) => model.sees_images(),
+            Self::Task(model) => model.sees_images(),
+        }
+    }
 }
 
 /// How a model is asked.
@@ -63,16 +106,18 @@ pub(crate) fn run(arguments: &ModelsArguments, invocation: &Invocation) -> Resul
 
 /// Those that fit, what can be asked at once first.
 fn rows(catalog: &Catalog, local: Vec<Model>, search: &[String]) -> Vec<Row> {
-    let known = catalog.models().iter().map(|model| Row {
-        access: if catalog.can_ask(model) {
+    let chat = catalog.models().iter().cloned().map(Listed::Chat);
+    let tasks = catalog.task_models().iter().cloned().map(Listed::Task);
+    let known = chat.chain(tasks).map(|listed| Row {
+        access: if catalog.can_ask(listed.provider()) {
             Access::Ready
         } else {
             Access::NoKey
         },
-        model: model.clone(),
+        listed,
     });
     let local = local.into_iter().map(|model| Row {
-        model,
+        listed: Listed::Chat(model),
         access: Access::Ready,
     });
     let words: Vec<String> = search
@@ -81,7 +126,7 @@ fn rows(catalog: &Catalog, local: Vec<Model>, search: &[String]) -> Vec<Row> {
         .map(str::to_lowercase)
         .collect();
     let fits = |row: &Row| {
-        let name = row.model.full_name().to_lowercase();
+        let name = row.listed.full_name().to_lowercase();
         words.iter().all(|word| name.contains(word))
     };
     let mut rows: Vec<Row> = known.chain(local).filter(fits).collect();
@@ -93,31 +138,38 @@ fn table(rows: &[Row], invocation: &Invocation) -> String {
     let mut table = invocation.table();
     table.row([
         "MODEL",
+        "KIND",
         "CONTEXT",
         "OUTPUT",
         "IMAGES",
         "IN/OUT PER 1M",
         "KEY",
     ]);
-    for Row { model, access } in rows {
-        let is_priced = model.cost.input > 0.0 || model.cost.output > 0.0;
-        let price = if is_priced {
-            format!("${}/${}", model.cost.input, model.cost.output)
+    for Row { listed, access } in rows {
+        let prices = listed.prices();
+        let price = if prices.input > 0.0 || prices.output > 0.0 {
+            format!("${}/${}", prices.input, prices.output)
         } else {
             String::new()
         };
-        let images = if model.sees_images() { "yes" } else { "" };
-        let is_known = Provider::find(&model.provider).is_some();
+        let (context, output) = match listed {
+            Listed::Chat(model) => (
+                in_thousands(model.context_window),
+                in_thousands(model.max_tokens),
+            ),
+            Listed::Task(_) => (String::new(), String::new()),
+        };
         let key = match access {
-            Access::Ready if is_known => "yes",
+            Access::Ready if Provider::find(listed.provider()).is_some() => "yes",
             Access::Ready => "not needed",
             Access::NoKey => "missing",
         };
         table.row([
-            &model.full_name(),
-            &in_thousands(model.context_window),
-            &in_thousands(model.max_tokens),
-            images,
+            listed.full_name().as_str(),
+            listed.kind(),
+            &context,
+            &output,
+            if listed.sees_images() { "yes" } else { "" },
             &price,
             key,
         ]);
@@ -135,18 +187,11 @@ fn in_thousands(tokens: u64) -> String {
 
 /// A model without what may be secret: headers stay out.
 fn as_json(row: &Row) -> Value {
-    let model = &row.model;
-    json!({
-        "provider": model.provider,
-        "id": model.id,
-        "name": model.name,
-        "api": model.api,
-        "baseUrl": model.base_url,
-        "reasoning": model.reasoning,
-        "input": model.input,
-        "contextWindow": model.context_window,
-        "maxTokens": model.max_tokens,
-        "cost": model.cost,
-        "available": row.access == Access::Ready,
-    })
+    let mut shown = match &row.listed {
+        Listed::Chat(model) => model.public_facts(),
+        Listed::Task(model) => model.public_facts(),
+    };
+    shown.insert("kind".to_owned(), row.listed.kind().into());
+    shown.insert("available".to_owned(), (row.access == Access::Ready).into());
+    Value::Object(shown)
 }

@@ -19,7 +19,7 @@ async fn server(replies: Vec<Vec<Act>>) -> FakeHttp {
         .unwrap()
 }
 
-fn client() -> ModelClient {
+pub(crate) fn client() -> ModelClient {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config = rustls::ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()

@@ -11,3 +11,4 @@
 mod client;
 mod replies;
 mod requests;
+mod tasks;

@@ -8,7 +8,10 @@ use crate::place::{Place, Run};
 
 const MODELS: &str = r#"{"providers": {"desk": {
     "baseUrl": "http://127.0.0.1:1/v1", "api": "openai-completions", "apiKey": "!printf desk-key",
-    "models": [{"id": "big", "contextWindow": 32000, "headers": {"x-secret": "s3cret"}}],
+    "models": [
+        {"id": "big", "contextWindow": 32000, "headers": {"x-secret": "s3cret"}},
+        {"id": "judge", "api": "openai-decisions", "headers": {"x-secret": "s3cret"}}
+    ],
 }}}"#;
 
 fn place(models: &str) -> Place {
@@ -179,7 +182,11 @@ fn models_are_found_by_words_and_show_no_headers() {
     let table = run(&place, &[], &["models", "desk"]).good();
     assert_eq!(
         table,
-        "MODEL     CONTEXT  OUTPUT  IMAGES  IN/OUT PER 1M  KEY\ndesk/big  32k      16k                            not needed\n"
+        "\
+MODEL       KIND        CONTEXT  OUTPUT  IMAGES  IN/OUT PER 1M  KEY
+desk/big    chat        32k      16k                            not needed
+desk/judge  classifier                                          not needed
+"
     );
     let none = place.run(&["models", "no-such"]);
     assert_eq!(none.code, Some(1), "{none:#?}");
