@@ -62,6 +62,11 @@ struct State {
 struct CachedPaths {
     /// When its walk began.
     at: Instant,
+    /// When everything else was looked at, too.
+    planned_at: Instant,
+    found: Found,
+    /// How many of the git folders that confined programs have made were known.
+    made: usize,
     planned: Arc<Planned>,
     paths: Arc<Paths>,
 }
@@ -82,7 +87,7 @@ impl PathCache {
         let mut state = self.state();
         if let Some(last) = &state.last
             && !state.is_unseen
-            && now.saturating_duration_since(last.at) < KEPT_FOR
+            && now.saturating_duration_since(last.planned_at) < KEPT_FOR
         {
             return Ok(Arc::clone(&last.paths));
         }
@@ -208,20 +213,23 @@ impl State {
         let names = plan::names_of_interest(policy);
         let bound = EntriesMax(policy.protection.files_max);
         let mut rounds = 0;
-        let planned = loop {
+        let (planned, found) = loop {
             let found = self.scan.walk(&roots, &names, bound)?;
             if newcomers == Newcomers::OfUser {
-                break self.plan(policy, &found)?;
+                break (self.plan(policy, &found)?, found);
             }
             let before = self.last.as_ref().map(|last| Arc::clone(&last.planned));
             let Some(before) = before else {
-                break self.plan(policy, &found)?;
+                break (self.plan(policy, &found)?, found);
             };
             if self.set_aside_new(policy, &before, &found)? == 0 {
+                if let Some(paths) = self.unchanged(&found, now)? {
+                    return Ok(paths);
+                }
                 let planned = self.plan(policy, &found)?;
                 // A repository that appeared meanwhile is the child's, too.
                 if planned.git.iter().all(|folder| before.git.contains(folder)) {
-                    break planned;
+                    break (planned, found);
                 }
             }
             rounds += 1;
@@ -242,11 +250,33 @@ impl State {
         };
         self.last = Some(CachedPaths {
             at: now,
+            planned_at: now,
+            made: self.made.len(),
+            found,
             planned,
             paths: Arc::clone(&paths),
         });
         self.is_unseen = false;
         Ok(paths)
+    }
+
+    /// The paths again, where a walk has found what the last one found: most commands make nothing that matters. What lies
+    /// elsewhere, such as the dotfiles of the home folder, is looked at again after some seconds as always.
+    fn unchanged(&mut self, found: &Found, now: Instant) -> io::Result<Option<Arc<Paths>>> {
+        let made = self.made.len();
+        let Some(last) = &mut self.last else {
+            return Ok(None);
+        };
+        if last.found != *found
+            || last.made != made
+            || now.saturating_duration_since(last.planned_at) >= KEPT_FOR
+            || !plan::has_same_heads(&last.planned)?
+        {
+            return Ok(None);
+        }
+        last.at = now;
+        self.is_unseen = false;
+        Ok(Some(Arc::clone(&last.paths)))
     }
 
     fn plan(&mut self, policy: &SandboxPolicy, found: &Found) -> io::Result<Planned> {

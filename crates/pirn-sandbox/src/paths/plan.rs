@@ -82,6 +82,17 @@ pub(crate) fn make(
     Ok(plan.planned)
 }
 
+/// Whether the `HEAD`s hold what they held.
+#[cfg(target_os = "linux")]
+pub(crate) fn has_same_heads(planned: &Planned) -> io::Result<bool> {
+    for (head, content) in &planned.heads {
+        if read_regular(head, HEAD_BYTES_MAX)?.as_ref() != Some(content) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
 /// Entries of a writable home folder whose names begin with a point, but for those that work happens in.
 pub(crate) fn dotted_in_home(
     policy: &SandboxPolicy,
