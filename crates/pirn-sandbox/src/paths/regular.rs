@@ -10,7 +10,7 @@ use std::path::Path;
 pub(crate) fn is_absence(error: &io::Error) -> bool {
     matches!(
         error.raw_os_error(),
-        Some(libc::ENOENT | libc::ENOTDIR | libc::ELOOP | libc::EACCES | libc::EPERM | libc::ENXIO)
+        Some(libc::ENOENT | libc::ENOTDIR | libc::ELOOP | libc::EACCES | libc::ENXIO)
     )
 }
 

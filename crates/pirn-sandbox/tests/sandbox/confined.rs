@@ -1,6 +1,7 @@
 //! Children in a sandbox: what goes on as without one. What is kept from them is tested elsewhere.
 
 mod evil;
+mod faults;
 mod files;
 mod killed;
 mod leftovers;
