@@ -29,7 +29,7 @@ const PRELUDE_FILES: [&str; 7] = [
 ];
 
 /// The shim: the first file includes the others.
-const SHIM_FILES: [&str; 3] = ["shim.c", "shim/tools.c", "shim/explain.c"];
+const SHIM_FILES: [&str; 4] = ["shim.c", "shim/json.c", "shim/tools.c", "shim/explain.c"];
 
 /// A C compiler that can make WebAssembly, with the arguments that come before all others.
 struct Compiler {

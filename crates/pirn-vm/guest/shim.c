@@ -57,9 +57,9 @@ int32_t __imported_wasi_snapshot_preview1_fd_write(int32_t fd, int32_t vectors, 
 }
 _Noreturn void __imported_wasi_snapshot_preview1_proc_exit(int32_t code) { (void)code; __builtin_trap(); }
 
-/* An open call: how to settle its promise, and where in the script it was made. */
+/* An open call: its promise, and where in the script it was made. */
 typedef struct {
-    JSValue resolve, reject;
+    JSValue promise;
     JSValue shape;        /* what the result's objects inherit from: [result, element], or undefined */
     JSValue caller;       /* the script's function that made the call, or undefined */
     uint32_t caller_pc;
@@ -147,8 +147,7 @@ static int32_t take_slot(JSContext *ctx)
 static void release_slot(JSContext *ctx, int32_t id)
 {
     Slot *slot = &slots[id];
-    JS_FreeValue(ctx, slot->resolve);
-    JS_FreeValue(ctx, slot->reject);
+    JS_FreeValue(ctx, slot->promise);
     JS_FreeValue(ctx, slot->shape);
     JS_FreeValue(ctx, slot->caller);
     open_calls--;
@@ -166,31 +165,52 @@ static int check_message(JSContext *ctx, size_t length)
     return -1;
 }
 
-/* Opens a call of `name` with `json` as argument (undefined for none), whose result has `shape`; `*opened` is its number. */
-static JSValue open_call(JSContext *ctx, int32_t kind, JSValueConst name_value, JSValueConst json, JSValueConst shape, int32_t *opened)
+/* A promise that the shim alone settles, so that it needs none of the functions that settle others. */
+static JSValue pending_promise(JSContext *ctx)
 {
-    JSValue settle[2];
-    JSValue promise = JS_NewPromiseCapability(ctx, settle);
+    JSValue promise = JS_NewObjectClass(ctx, JS_CLASS_PROMISE);
+    if (JS_IsException(promise))
+        return promise;
+    JSPromiseData *data = js_mallocz(ctx, sizeof *data);
+    if (!data) {
+        JS_FreeValue(ctx, promise);
+        return JS_EXCEPTION;
+    }
+    data->promise_state = JS_PROMISE_PENDING;
+    init_list_head(&data->promise_reactions[0]);
+    init_list_head(&data->promise_reactions[1]);
+    data->promise_result = JS_UNDEFINED;
+    JS_SetOpaqueInternal(promise, data);
+    return promise;
+}
+
+/* Opens a call of `name`, whose result has `shape`; `*opened` is its number. The argument is `written`, else `json` (undefined for
+ * none). */
+static JSValue open_call(JSContext *ctx, int32_t kind, JSValueConst name_value, JSValueConst json, const DynBuf *written,
+                         JSValueConst shape, int32_t *opened)
+{
+    JSValue promise = pending_promise(ctx);
     if (JS_IsException(promise))
         return promise;
     int32_t id = take_slot(ctx);
     if (id < 0) {
-        JS_FreeValue(ctx, settle[0]);
-        JS_FreeValue(ctx, settle[1]);
         JS_FreeValue(ctx, promise);
         return JS_EXCEPTION;
     }
     Slot *slot = &slots[id];
-    slot->resolve = settle[0];
-    slot->reject = settle[1];
+    slot->promise = js_dup(promise);
     slot->shape = js_dup(shape);
     remember_caller(ctx, slot);
     size_t name_length = 0, arguments_length = 0;
     const char *name = JS_ToCStringLen(ctx, &name_length, name_value);
-    const char *arguments = NULL;
-    bool has_arguments = !JS_IsUndefined(json);
-    if (name && has_arguments)
-        arguments = JS_ToCStringLen(ctx, &arguments_length, json);
+    const char *converted = NULL, *arguments = NULL;
+    bool has_arguments = written || !JS_IsUndefined(json);
+    if (written) {
+        arguments = (const char *)written->buf;
+        arguments_length = written->size;
+    } else if (name && has_arguments) {
+        arguments = converted = JS_ToCStringLen(ctx, &arguments_length, json);
+    }
     bool is_open = false;
     if (name && (!has_arguments || arguments) && check_message(ctx, arguments_length) == 0) {
         is_open = host_call(kind, id, name, name_length, arguments, arguments_length) != 0;
@@ -198,7 +218,7 @@ static JSValue open_call(JSContext *ctx, int32_t kind, JSValueConst name_value, 
             JS_ThrowRangeError(ctx, "the script has made more calls at once than there is room for; await earlier calls first");
     }
     JS_FreeCString(ctx, name);
-    JS_FreeCString(ctx, arguments);
+    JS_FreeCString(ctx, converted);
     if (!is_open) {
         release_slot(ctx, id);
         JS_FreeValue(ctx, promise);
@@ -215,9 +235,10 @@ static JSValue native_call(JSContext *ctx, JSValueConst self, int argc, JSValueC
     int32_t kind, opened;
     if (JS_ToInt32(ctx, &kind, argv[0]))
         return JS_EXCEPTION;
-    return open_call(ctx, kind, argv[1], argv[2], JS_UNDEFINED, &opened);
+    return open_call(ctx, kind, argv[1], argv[2], NULL, JS_UNDEFINED, &opened);
 }
 
+#include "json.c"
 #include "tools.c"
 
 /* timer(CALL_TIMER_SET | CALL_TIMER_CLEAR, id, delayMs) */
@@ -851,11 +872,13 @@ static int apply_entry(uint32_t kind, uint32_t id, const char *bytes, uint32_t l
             }
             rejects = true;
         }
-        JSValue settle = js_dup(rejects ? slots[id].reject : slots[id].resolve);
+        JSValue promise = js_dup(slots[id].promise);
         release_slot(context, (int32_t)id);
-        result = JS_Call(context, settle, JS_UNDEFINED, 1, (JSValueConst *)&value);
-        JS_FreeValue(context, settle);
+        /* What comes from JSON has no `then` that could be called. */
+        fulfill_or_reject_promise(context, promise, value, rejects);
+        JS_FreeValue(context, promise);
         JS_FreeValue(context, value);
+        result = JS_UNDEFINED;
     }
     if (JS_IsException(result))
         return -1;

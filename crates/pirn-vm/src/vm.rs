@@ -383,8 +383,11 @@ impl Vm {
     }
 
     fn queue_due_timers(&mut self) {
-        let now = Instant::now();
         let host = self.store.data_mut();
+        if host.timer_order.is_empty() {
+            return;
+        }
+        let now = Instant::now();
         while let Some(&(at, id)) = host.timer_order.first() {
             if at > now {
                 break;

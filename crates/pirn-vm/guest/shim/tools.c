@@ -17,80 +17,11 @@ static JSValue rejected_promise(JSContext *ctx)
     return promise;
 }
 
-static bool is_symbol(JSContext *ctx, JSAtom atom)
-{
-    return JS_AtomGetKind(ctx, atom) != JS_ATOM_KIND_STRING;
-}
-
-static bool has_plain_members(JSContext *ctx, JSObject *object);
-
-/* Whether JSON keeps all of a value, told without running any of the script's code. */
-static bool is_plain(JSContext *ctx, JSValueConst value)
-{
-    switch (JS_VALUE_GET_NORM_TAG(value)) {
-    case JS_TAG_INT:
-    case JS_TAG_BOOL:
-    case JS_TAG_NULL:
-    case JS_TAG_STRING:
-    case JS_TAG_STRING_ROPE:
-        return true;
-    case JS_TAG_FLOAT64:
-        return isfinite(JS_VALUE_GET_FLOAT64(value));
-    case JS_TAG_OBJECT:
-        break;
-    default:
-        return false;
-    }
-    JSObject *object = JS_VALUE_GET_OBJ(value);
-    /* A mark on the way here is a circle. */
-    if (object->is_on_path || js_check_stack_overflow(ctx->rt, 1024))
-        return false;
-    object->is_on_path = 1;
-    bool plain = has_plain_members(ctx, object);
-    object->is_on_path = 0;
-    return plain;
-}
-
-static bool has_plain_members(JSContext *ctx, JSObject *object)
-{
-    JSObject *prototype = object->shape->proto;
-    if (prototype && prototype->class_id == guard_class)
-        prototype = prototype->shape->proto;
-    if (object->class_id == JS_CLASS_ARRAY) {
-        if (!object->fast_array || prototype != JS_VALUE_GET_OBJ(ctx->class_proto[JS_CLASS_ARRAY]) || object->shape->prop_count != 1)
-            return false;
-        JSValue length = object->prop[0].u.value;
-        if (JS_VALUE_GET_TAG(length) != JS_TAG_INT || (uint32_t)JS_VALUE_GET_INT(length) != object->u.array.count)
-            return false;
-        for (uint32_t i = 0; i < object->u.array.count; i++)
-            if (!is_plain(ctx, object->u.array.u.values[i]))
-                return false;
-        return true;
-    }
-    if (object->class_id != JS_CLASS_OBJECT || object->is_exotic)
-        return false;
-    if (prototype && prototype != JS_VALUE_GET_OBJ(ctx->class_proto[JS_CLASS_OBJECT]))
-        return false;
-    JSShapeProperty *shape = get_shape_prop(object->shape);
-    for (int i = 0; i < object->shape->prop_count; i++, shape++) {
-        if (shape->atom == JS_ATOM_NULL)
-            continue;
-        if ((shape->flags & JS_PROP_TMASK) != JS_PROP_NORMAL || !(shape->flags & JS_PROP_ENUMERABLE))
-            return false;
-        JSValue member = object->prop[i].u.value;
-        if (shape->atom == JS_ATOM_toJSON || is_symbol(ctx, shape->atom))
-            return false;
-        if (!JS_IsUndefined(member) && !is_plain(ctx, member))
-            return false;
-    }
-    return true;
-}
-
 /* plain(value) -> whether JSON keeps all of it */
 static JSValue native_plain(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
 {
     (void)self; (void)argc;
-    return js_bool(is_plain(ctx, argv[0]));
+    return js_bool(write_plain(ctx, NULL, argv[0]));
 }
 
 /* A member of `tools`: turns its first argument into JSON and opens a call. An argument that cannot be handed over rejects.
@@ -99,10 +30,12 @@ static JSValue tool_function(JSContext *ctx, JSValueConst self, int argc, JSValu
 {
     (void)self; (void)magic;
     JSValue json = JS_UNDEFINED;
+    const DynBuf *written = NULL;
     if (argc >= 1 && !JS_IsUndefined(argv[0])) {
-        if (is_plain(ctx, argv[0])) {
-            json = JS_JSONStringify(ctx, argv[0], JS_UNDEFINED, JS_UNDEFINED);
-        } else {
+        /* Options may have a getter that makes another call before this one is handed over. */
+        if (argc < 2 || !JS_IsObject(argv[1]))
+            written = plain_json(ctx, argv[0]);
+        if (!written) {
             JSValueConst arguments[] = { argv[0], data[0] };
             json_refuses_bigint = !JS_ToBool(ctx, data[2]);
             json = JS_Call(ctx, hook_written, JS_UNDEFINED, 2, arguments);
@@ -121,7 +54,7 @@ static JSValue tool_function(JSContext *ctx, JSValueConst self, int argc, JSValu
         }
     }
     if (JS_IsUndefined(signal)) {
-        JSValue promise = open_call(ctx, CALL_TOOL, data[0], json, data[1], &opened);
+        JSValue promise = open_call(ctx, CALL_TOOL, data[0], json, written, data[1], &opened);
         JS_FreeValue(ctx, json);
         return promise;
     }
@@ -129,7 +62,7 @@ static JSValue tool_function(JSContext *ctx, JSValueConst self, int argc, JSValu
     JSValue promise = JS_EXCEPTION;
     JSValue checked = JS_Call(ctx, hook_signal, JS_UNDEFINED, 1, (JSValueConst *)&signal);
     if (!JS_IsException(checked))
-        promise = open_call(ctx, CALL_TOOL, data[0], json, data[1], &opened);
+        promise = open_call(ctx, CALL_TOOL, data[0], json, written, data[1], &opened);
     if (!JS_IsException(promise)) {
         JSValueConst arguments[] = { signal, promise, JS_NewInt32(ctx, opened) };
         JSValue heeding = JS_Call(ctx, hook_signal, JS_UNDEFINED, 3, arguments);

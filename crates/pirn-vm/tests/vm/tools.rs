@@ -2,7 +2,7 @@
 
 use pirn_vm::{Limits, Program, ToolBinding, ToolDescription, ToolTable, Vm};
 
-use crate::support::{ENGINE, finish};
+use crate::support::{ENGINE, finish, run};
 
 fn value(source: &str) -> String {
     let names = ["first", "last-one", "then", "123", "toString", "middle"];
@@ -123,4 +123,44 @@ fn members_that_are_made_when_asked_for_cannot_be_told_from_others() {
         })
         .collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn arguments_are_the_json_that_stringify_gives() {
+    let source = r#"
+        const values = [0, -1, 2147483647, -2147483648, 2147483648, 1.5, -0, 1e21, 1e-7, 0.1 + 0.2, true, false, null, '', [], {}, [[]], [{}],
+          'plain', 'q"b\\n\n\r\t\b\f\u0000\u001f\u007f', 'caf\u00e9 \u0080\u00ff', '\u20ac \u{1f600} \ud800 \udc00\ud800', 'a\udc00', '/',
+          {a: 1, 'b c': [1, 'x', null], '\u00e9"': {n: {m: []}}}, {b: 1, 2: 'two', a: undefined, 1: 'one', '-1': 0}, {a: undefined},
+          {'': 0, __proto__: null, x: 1}, {['long ' + 'key'.repeat(100)]: 'rope ' + 'x'.repeat(5000) + '\u20ac'}, [1, , 3].filter(() => true),
+          {'4294967295': 1, '4294967294': 2, a: 3}, 123456789, 1234567890, 999999999, -999999999, 100000000000000000000];
+        const again = [];
+        for (const value of values) again.push(JSON.stringify(await tools.echo(value)));
+        const texts = values.map((value) => JSON.stringify(value));
+        const kept = texts.filter((text, at) => text !== again[at] && text !== '{"0":1}');
+        return JSON.stringify({texts, kept});
+    "#;
+    let finished = run(source);
+    let json: String = serde_json::from_str(finished.value()).expect("a text");
+    let found: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    let texts: Vec<&str> = found["texts"]
+        .as_array()
+        .expect("texts")
+        .iter()
+        .filter_map(serde_json::Value::as_str)
+        .collect();
+    let arguments: Vec<&str> = finished
+        .calls
+        .iter()
+        .filter_map(|(_, json)| json.as_deref())
+        .collect();
+    assert_eq!(arguments, texts);
+    // And back: what the tool gave is what it was given.
+    assert_eq!(found["kept"], serde_json::json!([]));
+}
+
+#[test]
+fn a_call_that_is_made_while_options_are_read_does_not_change_the_argument() {
+    let source = "const outer = tools.echo({outer: 1}, {get signal() { tools.echo({inner: 'x'.repeat(100)}); return undefined; }});
+        return await outer;";
+    assert_eq!(run(source).value(), r#"{"outer":1}"#);
 }
