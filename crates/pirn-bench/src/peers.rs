@@ -9,6 +9,13 @@ use serde_json::Value;
 use crate::Options;
 use crate::report::Report;
 
+const FIGURES: [&str; 4] = [
+    "vm.fresh_us",
+    "call.engine_us",
+    "call.pipeline_us",
+    "calls.concurrent_10k_ms",
+];
+
 /// Prints one JSON object: figure name to median.
 const SCRIPT: &str = r#"
 import { pathToFileURL } from "node:url";
@@ -41,7 +48,7 @@ pub(crate) fn measure(options: &Options, report: &mut Report) -> Result<()> {
     let Some(modules) = std::env::var_os("PIRN_PEERS").map(PathBuf::from) else {
         return Ok(());
     };
-    if options.only.is_some() {
+    if !FIGURES.iter().any(|figure| options.wants(figure)) {
         return Ok(());
     }
     let library = modules.join("@earendil-works/pi-codemode/dist/index.js");
