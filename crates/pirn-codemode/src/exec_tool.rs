@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use futures_util::future::BoxFuture;
 use pirn_tool::{
-    CallContext, Effects, Exposure, Loadout, LoadoutChanges, LoadoutHook, Tool, ToolHandler,
-    ToolResult, ToolSpec, Update,
+    CallContext, Effects, Exposure, Loadout, LoadoutChanges, LoadoutHook, Receipt, Tool,
+    ToolHandler, ToolResult, ToolSpec, Update,
 };
 use pirn_vm::VmEngine;
 use serde_json::{Value, json};
@@ -21,7 +21,6 @@ use crate::layout::{
 use crate::limits::ScriptLimits;
 use crate::models::{self, ModelHost};
 use crate::pipeline_host::PipelineHost;
-use crate::result::CallRecord;
 use crate::runner::Progress;
 use crate::script::DEFAULT_FILE_NAME;
 use crate::service::{ScriptRequest, ScriptService, ScriptServiceOptions, StartedScript};
@@ -161,7 +160,7 @@ impl ExecTool {
         };
         let mut result = answered(delivery, cell_id, begun.elapsed(), layout);
         let latest = rows.latest();
-        add_details(&mut result, &context.call_id, &started, latest);
+        add_details(&mut result, &started, latest);
         result.into_tool_result()
     }
 }
@@ -179,7 +178,7 @@ pub(crate) fn with_grace(yield_after: Duration) -> Duration {
 pub(crate) struct Answered {
     result: ToolResult,
     details: serde_json::Map<String, Value>,
-    calls: Option<Vec<CallRecord>>,
+    calls: Option<Vec<Receipt>>,
 }
 
 impl Answered {
@@ -249,14 +248,9 @@ pub(crate) fn answered(
 }
 
 /// Adds the rows of the calls and what was stored.
-fn add_details(
-    answered: &mut Answered,
-    call_id: &str,
-    started: &StartedScript,
-    latest: Vec<Value>,
-) {
+fn add_details(answered: &mut Answered, started: &StartedScript, latest: Vec<Value>) {
     let rows = match &answered.calls {
-        Some(calls) => calls.iter().map(|record| row(call_id, record)).collect(),
+        Some(calls) => calls.iter().map(row).collect(),
         None => latest,
     };
     answered.details.insert("calls".into(), Value::Array(rows));
@@ -309,15 +303,15 @@ impl LoadoutHook for ExecTool {
 }
 
 /// The rows of a result's details: `{id, name, args, status, durationMs?, error?}`.
-fn row(call_id: &str, record: &CallRecord) -> Value {
+fn row(record: &Receipt) -> Value {
     let mut row = json!({
-        "id": format!("{call_id}/{}", record.number),
+        "id": record.id,
         "name": record.name,
-        "args": record.arguments,
+        "args": record.arguments_text(),
         "status": status_name(record.status),
     });
-    if let Some(duration) = record.duration {
-        row["durationMs"] = json!(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX));
+    if let Some(duration_ms) = record.duration_ms {
+        row["durationMs"] = json!(duration_ms);
     }
     if let Some(error) = &record.error {
         row["error"] = json!(error);
@@ -366,7 +360,7 @@ impl Rows {
             match progress {
                 Progress::Started => {}
                 Progress::CallStarted(record) | Progress::CallEnded(record) => {
-                    state.put(record.number, row(&rows.context.call_id, record));
+                    state.put(record);
                 }
                 Progress::Output(_) | Progress::Notified(_) | Progress::Yielded => return,
             }
@@ -384,10 +378,13 @@ impl Rows {
 }
 
 impl RowsState {
-    fn put(&mut self, number: u32, row: Value) {
-        match self.rows.get_mut(number.saturating_sub(1) as usize) {
-            Some(known) => *known = row,
-            None => self.rows.push(row),
+    fn put(&mut self, record: &Receipt) {
+        let place = record
+            .number()
+            .and_then(|number| usize::try_from(number.checked_sub(1)?).ok());
+        match place.and_then(|place| self.rows.get_mut(place)) {
+            Some(known) => *known = row(record),
+            None => self.rows.push(row(record)),
         }
     }
 

@@ -40,10 +40,10 @@ impl ScriptResult {
         let calls = self.calls.iter().map(|call| {
             let mut row = json!({"name": call.name, "status": status_name(call.status)});
             if call.was_stopped() {
-                row["arguments"] = json!(call.arguments);
+                row["arguments"] = json!(call.arguments_text());
             }
-            if let Some(duration) = call.duration {
-                row["durationMs"] = json!(milliseconds(duration));
+            if let Some(duration_ms) = call.duration_ms {
+                row["durationMs"] = json!(duration_ms);
             }
             if let Some(error) = &call.error {
                 row["error"] = json!(error);

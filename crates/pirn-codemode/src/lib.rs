@@ -86,7 +86,7 @@ pub use models::{
     ModelRef, ModelStop, ModelType,
 };
 pub use pipeline_host::PipelineHost;
-pub use result::{CallRecord, ScriptError, ScriptErrorKind, ScriptResult, UnhandledRejections};
+pub use result::{ScriptError, ScriptErrorKind, ScriptResult, UnhandledRejections};
 pub use runner::{Progress, ProgressSink};
 pub use script::{DEFAULT_FILE_NAME, RunOptions, Script, check_script, run_script};
 pub use service::{

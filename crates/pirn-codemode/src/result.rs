@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use pirn_tool::CallStatus;
+use pirn_tool::{CallStatus, Receipt};
 use pirn_vm::{JsString, JsonText, Output, StoreWrite};
 
 /// The end of a script, with everything it produced on the way. Running a script never fails in another way than this.
@@ -13,7 +13,7 @@ pub struct ScriptResult {
     /// Everything shown, in order; kept when the script fails.
     pub output: Vec<Output>,
     /// Tool calls in the order they were made. Globals are not recorded.
-    pub calls: Vec<CallRecord>,
+    pub calls: Vec<Receipt>,
     /// What to keep of `store()`; empty unless the script succeeded.
     pub store_writes: Vec<StoreWrite>,
     /// Messages sent with `notify()`.
@@ -37,7 +37,7 @@ impl ScriptResult {
 
     /// What a model should know besides: the notes, and which calls were still open at the end.
     pub fn remarks(&self) -> Vec<String> {
-        let stopped: Vec<&CallRecord> = self
+        let stopped: Vec<&Receipt> = self
             .calls
             .iter()
             .filter(|call| call.was_stopped())
@@ -73,7 +73,7 @@ impl ScriptResult {
 const OPEN_CALLS_NAMED_MAX: usize = 10;
 
 /// Says which calls the end of a successful script cut off.
-fn open_calls_note(stopped: &[&CallRecord]) -> String {
+fn open_calls_note(stopped: &[&Receipt]) -> String {
     let mut rows: Vec<String> = stopped
         .iter()
         .take(OPEN_CALLS_NAMED_MAX)
@@ -85,7 +85,7 @@ fn open_calls_note(stopped: &[&CallRecord]) -> String {
                 | CallStatus::Cancelled
                 | CallStatus::Unfinished => "cancelled",
             };
-            format!("{} {} ({state})", call.name, call.arguments)
+            format!("{} {} ({state})", call.name, call.arguments_text())
         })
         .collect();
     if stopped.len() > OPEN_CALLS_NAMED_MAX {
@@ -189,29 +189,5 @@ impl ScriptErrorKind {
             Self::Aborted => "aborted",
             Self::Sandbox => "sandbox",
         }
-    }
-}
-
-/// The record of one tool call.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CallRecord {
-    /// Counts from 1.
-    pub number: u32,
-    /// The tool's own name.
-    pub name: String,
-    /// The start of the argument as JSON.
-    pub arguments: String,
-    /// What became of it; [`CallStatus::Unfinished`] while it runs.
-    pub status: CallStatus,
-    /// How long it took.
-    pub duration: Option<Duration>,
-    /// The start of the error's message.
-    pub error: Option<String>,
-}
-
-impl CallRecord {
-    /// Whether the call was open when the script ended.
-    pub fn was_stopped(&self) -> bool {
-        matches!(self.status, CallStatus::Cancelled | CallStatus::Unknown)
     }
 }

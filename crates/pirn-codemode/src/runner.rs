@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use pirn_tool::{CallStatus, Deadline, WaitClock};
+use pirn_tool::{CallStatus, Deadline, Receipt, WaitClock, excerpt};
 use pirn_vm::{
     CallId, CallTarget, DeadlineHandle, End, Event, EventQueue, InterruptHandle, JsString,
     JsonText, Output, Room, Settlement, Step, StopReason, Vm, VmEngine,
@@ -21,10 +21,10 @@ use crate::abort::Abort;
 use crate::explain::ScriptText;
 use crate::host::{CallEnd, Environment};
 use crate::limits::ScriptLimits;
-use crate::result::{CallRecord, ScriptError, ScriptErrorKind, ScriptResult, UnhandledRejections};
+use crate::result::{ScriptError, ScriptErrorKind, ScriptResult, UnhandledRejections};
 use crate::script::RunOptions;
 
-use calls::{Calls, Graces, excerpt};
+use calls::{Calls, Graces};
 pub(crate) use saved::{SavedCall, SavedRun, SavedStage};
 
 /// What happens while a script runs, for whoever shows it.
@@ -39,9 +39,9 @@ pub enum Progress<'a> {
     /// It handed over its output so far.
     Yielded,
     /// A tool call started.
-    CallStarted(&'a CallRecord),
+    CallStarted(&'a Receipt),
     /// A tool call ended.
-    CallEnded(&'a CallRecord),
+    CallEnded(&'a Receipt),
 }
 
 /// Receives progress. Must not block.
@@ -481,11 +481,11 @@ impl Collected {
     /// Tells what holds the script, and hands over its output so far.
     fn tell_held(&mut self, calls: &Calls) {
         self.past_end = PastEnd::Told;
-        let open: Vec<&CallRecord> = calls.open_records().collect();
+        let open: Vec<&Receipt> = calls.open_records().collect();
         let mut rows: Vec<String> = open
             .iter()
             .take(HELD_CALLS_NAMED_MAX)
-            .map(|call| format!("{} {}", call.name, call.arguments))
+            .map(|call| format!("{} {}", call.name, call.arguments_text()))
             .collect();
         if open.len() > HELD_CALLS_NAMED_MAX {
             rows.push(format!("{} more calls", open.len() - HELD_CALLS_NAMED_MAX));

@@ -117,7 +117,7 @@ pub use limits::{
 };
 pub use options::{BrokerProgram, KernelOptions, PythonEngine, WorkerPrograms};
 pub use outcome::{
-    CallReceipt, Display, EvalFailure, EvalFailureKind, EvalOutcome, HostDecision, KernelState,
+    Display, EvalFailure, EvalFailureKind, EvalOutcome, HostDecision, KernelState, ProgramCall,
 };
 pub use output::{EvalReport, value_text};
 pub use request::{

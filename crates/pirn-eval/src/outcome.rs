@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use pirn_sandbox::{NetworkVerdict, SandboxReport};
+use pirn_tool::Receipt;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -97,17 +98,13 @@ impl KernelState {
     }
 }
 
-/// One call that the program made, in the order in which they ended. Holds no input and no output.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CallReceipt {
-    /// The name of what was called, as the program wrote it.
-    pub name: String,
+/// One call that the program made, in the order in which they ended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ProgramCall {
+    /// Its record.
+    pub receipt: Receipt,
     /// Its effects by name; `unknown` for names that nothing has.
     pub effects: Vec<String>,
-    /// How long it took.
-    pub elapsed: Duration,
-    /// Whether the program got a value rather than an error.
-    pub ok: bool,
 }
 
 /// What the network proxy decided about one request of the program. In JSON the fields have these names.
@@ -154,7 +151,7 @@ pub struct EvalOutcome {
     /// Why the program failed; `None` where it succeeded.
     pub failure: Option<EvalFailure>,
     /// Calls of the program.
-    pub calls: Vec<CallReceipt>,
+    pub calls: Vec<ProgramCall>,
     /// What the network proxy decided, in order; the last 256.
     pub decisions: Vec<HostDecision>,
     /// What the kernel holds now.

@@ -4,18 +4,19 @@ use std::any::Any;
 use std::collections::VecDeque;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
 use std::task::{Context, Poll};
 
+use futures_util::StreamExt as _;
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
-use futures_util::{FutureExt as _, StreamExt as _};
 
 /// The calls of one program, each with a key of the caller's. At most so many run at once; of those that wait, the inputs are
 /// bounded in bytes together. A call that panics ends with a [`CallPanic`] and costs no other. Dropping it drops them all.
 pub struct CallDispatch<K, T> {
     in_flight_max: usize,
     waiting_bytes_max: usize,
-    in_flight: FuturesUnordered<BoxFuture<'static, (K, Result<T, CallPanic>)>>,
+    in_flight: FuturesUnordered<InFlight<K, T>>,
     waiting: VecDeque<Waiting<K, T>>,
     waiting_bytes: usize,
 }
@@ -24,6 +25,37 @@ struct Waiting<K, T> {
     key: K,
     input_bytes: usize,
     start: Box<dyn FnOnce() -> BoxFuture<'static, T> + Send>,
+}
+
+/// A call that runs. Its panics end it alone.
+struct InFlight<K, T> {
+    /// `None` once it has ended.
+    key: Option<K>,
+    /// What runs, or the panic of whoever was to start it.
+    call: Result<BoxFuture<'static, T>, CallPanic>,
+}
+
+/// Nothing in it is pinned but what its box holds.
+impl<K, T> Unpin for InFlight<K, T> {}
+
+impl<K, T> Future for InFlight<K, T> {
+    type Output = (K, Result<T, CallPanic>);
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let ended = match &mut self.call {
+            Ok(call) => match catch_unwind(AssertUnwindSafe(|| call.as_mut().poll(context))) {
+                Ok(Poll::Pending) => return Poll::Pending,
+                Ok(Poll::Ready(ended)) => Ok(ended),
+                Err(panic) => Err(CallPanic::new(&*panic)),
+            },
+            Err(panic) => Err(panic.clone()),
+        };
+        match self.key.take() {
+            Some(key) => Poll::Ready((key, ended)),
+            // It ended before, and whoever polls it again has a mistake.
+            None => Poll::Pending,
+        }
+    }
 }
 
 /// Too much waits already; the call was not taken.
@@ -118,6 +150,14 @@ impl<K: Send + 'static, T: Send + 'static> CallDispatch<K, T> {
         self.in_flight.clear();
     }
 
+    /// Drops the calls that run and whose keys are not to be kept.
+    pub fn retain_in_flight(&mut self, keep: impl Fn(&K) -> bool) {
+        self.in_flight = std::mem::take(&mut self.in_flight)
+            .into_iter()
+            .filter(|call| call.key.as_ref().is_some_and(&keep))
+            .collect();
+    }
+
     fn has_room(&self) -> bool {
         self.in_flight.len() < self.in_flight_max
     }
@@ -137,14 +177,11 @@ impl<K: Send + 'static, T: Send + 'static> CallDispatch<K, T> {
 
     fn start(&mut self, key: K, start: impl FnOnce() -> BoxFuture<'static, T>) {
         // Making a call may panic as well as performing it.
-        let call = catch_unwind(AssertUnwindSafe(start));
-        self.in_flight.push(Box::pin(async move {
-            let ended = match call {
-                Ok(call) => AssertUnwindSafe(call).catch_unwind().await,
-                Err(panic) => Err(panic),
-            };
-            (key, ended.map_err(|panic| CallPanic::new(&*panic)))
-        }));
+        let call = catch_unwind(AssertUnwindSafe(start)).map_err(|panic| CallPanic::new(&*panic));
+        self.in_flight.push(InFlight {
+            key: Some(key),
+            call,
+        });
     }
 }
 

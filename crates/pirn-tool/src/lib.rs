@@ -85,7 +85,8 @@ pub use pipeline::{
 pub use policy::{Decision, Policy, PolicyInput, Rule, RulePolicy, Verdict, matches_pattern};
 pub use receipt::{
     CallStatus, NestedCalls, RECEIPT_ARGUMENTS_BYTES_MAX, RECEIPT_CALLS_MAX,
-    RECEIPT_ERROR_CHARS_MAX, RECEIPT_TOTAL_BYTES_MAX, Receipt,
+    RECEIPT_ERROR_CHARS_MAX, RECEIPT_START_CHARS_MAX, RECEIPT_TOTAL_BYTES_MAX, Receipt,
+    call_number, excerpt, json_start,
 };
 pub use registry::Registry;
 pub use run::{CallSettings, ImageLimits, Run};

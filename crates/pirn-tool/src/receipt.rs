@@ -17,6 +17,9 @@ pub const RECEIPT_TOTAL_BYTES_MAX: usize = 32 * 1024;
 /// Characters kept of an error's text.
 pub const RECEIPT_ERROR_CHARS_MAX: usize = 500;
 
+/// Characters shown of a call's arguments, and kept where they are not kept whole.
+pub const RECEIPT_START_CHARS_MAX: usize = 200;
+
 /// Characters kept of a tool's name: real ones are shorter, but a script may ask for any.
 const RECEIPT_NAME_CHARS_MAX: usize = 128;
 
@@ -36,7 +39,7 @@ pub enum CallStatus {
     Unfinished,
 }
 
-/// The record of one nested call. Results are never recorded.
+/// The record of one call, whoever makes it. Results are never recorded.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Receipt {
@@ -50,6 +53,9 @@ pub struct Receipt {
     /// The size of arguments that were left out, in bytes of JSON.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub arguments_bytes: Option<usize>,
+    /// The start of the JSON of arguments that are not kept whole; scripts make too many calls for more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub arguments_start: Option<String>,
     /// What became of the call.
     pub status: CallStatus,
     /// Time from lookup to the last hook.
@@ -71,6 +77,41 @@ impl Receipt {
         }
     }
 
+    /// The receipt of a call that has started, of whose arguments the start is kept.
+    pub fn with_start(id: &str, name: &str, arguments: &str) -> Self {
+        Self {
+            arguments_start: Some(excerpt(arguments, RECEIPT_START_CHARS_MAX)),
+            ..Self::new(id, name, Err(arguments.len()))
+        }
+    }
+
+    /// Like [`Receipt::with_start`], for arguments that are no text.
+    pub fn with_start_of(id: &str, name: &str, arguments: &Value) -> Self {
+        Self {
+            arguments_start: Some(json_start(arguments)),
+            ..Self::new(id, name, Err(json_size(arguments)))
+        }
+    }
+
+    /// The arguments as JSON on one line, cut to [`RECEIPT_START_CHARS_MAX`]; empty where nothing is known of them.
+    pub fn arguments_text(&self) -> String {
+        match (&self.arguments, &self.arguments_start) {
+            (Some(arguments), _) => json_start(arguments),
+            (None, Some(start)) => start.clone(),
+            (None, None) => String::new(),
+        }
+    }
+
+    /// Which of its caller's calls it is, from 1; `None` for an id without a number.
+    pub fn number(&self) -> Option<u64> {
+        call_number(&self.id)
+    }
+
+    /// Whether it was open when its caller ended or stopped it.
+    pub fn was_stopped(&self) -> bool {
+        matches!(self.status, CallStatus::Cancelled | CallStatus::Unknown)
+    }
+
     /// A receipt with its arguments, or with their size where they are left out.
     fn new(id: &str, name: &str, arguments: Result<Value, usize>) -> Self {
         let (arguments, arguments_bytes) = match arguments {
@@ -82,6 +123,7 @@ impl Receipt {
             name: name.chars().take(RECEIPT_NAME_CHARS_MAX).collect(),
             arguments,
             arguments_bytes,
+            arguments_start: None,
             status: CallStatus::Unfinished,
             duration_ms: None,
             error: None,
@@ -89,10 +131,23 @@ impl Receipt {
     }
 
     /// Closes the receipt; of the error's text as much is kept as [`RECEIPT_ERROR_CHARS_MAX`] says.
-    pub fn end(&mut self, status: CallStatus, duration: Duration, error: Option<String>) {
+    pub fn end(&mut self, status: CallStatus, duration: Duration, error: Option<&str>) {
         self.status = status;
         self.duration_ms = Some(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX));
         self.error = error.map(|text| text.chars().take(RECEIPT_ERROR_CHARS_MAX).collect());
+    }
+
+    /// Closes the receipt of a call of which nobody knows what became of it, nor when it ended.
+    pub fn end_unknown(&mut self, error: &str) {
+        self.end(CallStatus::Unknown, Duration::ZERO, Some(error));
+        self.duration_ms = None;
+    }
+
+    /// Opens it again, for a call that goes on after it was stopped.
+    pub fn reopen(&mut self) {
+        self.status = CallStatus::Unfinished;
+        self.duration_ms = None;
+        self.error = None;
     }
 }
 
@@ -173,7 +228,7 @@ impl ReceiptLog {
         slot: ReceiptSlot,
         status: CallStatus,
         duration: Duration,
-        error: Option<String>,
+        error: Option<&str>,
     ) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(receipt) = slot.0.and_then(|index| state.calls.get_mut(index)) {
@@ -197,6 +252,48 @@ impl ReceiptLog {
         })
     }
 }
+
+/// The number in `<parent>/<number>`.
+pub fn call_number(call_id: &str) -> Option<u64> {
+    call_id.rsplit('/').next()?.parse().ok()
+}
+
+/// The text, or its start with three dots where it is longer than `chars_max`.
+pub fn excerpt(text: &str, chars_max: usize) -> String {
+    if text.chars().nth(chars_max).is_none() {
+        return text.to_owned();
+    }
+    let mut start: String = text.chars().take(chars_max.saturating_sub(3)).collect();
+    start.push_str("...");
+    start
+}
+
+/// The start of a value as compact JSON, without building the whole text.
+pub fn json_start(value: &Value) -> String {
+    /// What is written, until there is more than is shown.
+    struct Start(Vec<u8>);
+    impl std::io::Write for Start {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            if self.0.len() > START_BYTES_MAX {
+                return Err(std::io::Error::other("enough"));
+            }
+            let room = START_BYTES_MAX + 1 - self.0.len().min(START_BYTES_MAX);
+            self.0.extend(bytes.iter().take(room));
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut start = Start(Vec::new());
+    // It ends early once there is enough.
+    drop(serde_json::to_writer(&mut start, value));
+    let text = String::from_utf8_lossy(&start.0);
+    excerpt(&text, RECEIPT_START_CHARS_MAX)
+}
+
+/// The bytes of JSON that hold at least [`RECEIPT_START_CHARS_MAX`] characters and one more.
+const START_BYTES_MAX: usize = 4 * (RECEIPT_START_CHARS_MAX + 1);
 
 /// The length of a value as compact JSON, without building the text.
 fn json_size(value: &Value) -> usize {

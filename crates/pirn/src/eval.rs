@@ -2,7 +2,6 @@
 
 mod answer;
 mod arguments;
-mod calls;
 mod images;
 mod kernel;
 mod source;
@@ -25,6 +24,7 @@ use pirn_tool::ApprovalQueue;
 use tokio_util::sync::CancellationToken;
 
 use crate::arguments::union;
+use crate::calls;
 use crate::confinement::chosen_network;
 use crate::consent::{Asking, effect_policy};
 use crate::event_loop;
@@ -180,8 +180,7 @@ impl Work<'_> {
         let admitted = self.settings.eval.effects() | allowed;
         let client = self.client(runtime, asking);
         let approvals = runtime.approvals().cloned().unwrap_or_default();
-        let calls = calls::Calls::new(self.screen.wire(), CALL_ID);
-        let _shown = runtime.events().subscribe(calls.sink());
+        let _shown = calls::show(runtime.events(), self.screen.wire(), CALL_ID);
         let default_timeout = Duration::from_secs(self.settings.eval.timeout_seconds);
         let request = Request {
             language: program.language,

@@ -1,7 +1,6 @@
 //! `pirn exec`: runs one script.
 
 mod answer;
-mod calls;
 mod screen;
 mod source;
 mod store;
@@ -23,6 +22,7 @@ use pirn_vm::EngineOptions;
 use tokio_util::sync::CancellationToken;
 
 use crate::arguments::{ExecArguments, union};
+use crate::calls;
 use crate::consent::{effect_policy, read_only_policy};
 use crate::event_loop;
 use crate::failure::{Exit, Failure};
@@ -107,6 +107,7 @@ pub(crate) fn run(arguments: ExecArguments, invocation: &Invocation) -> Result<E
             settle_and_tell(servers, &problems, named, &stopped, plan.display).await;
         }
         let client = plan.client(&runtime);
+        let _shown = calls::show(runtime.events(), screen.wire(), CALL_ID);
         let end = plan.run_script(&client, abort, &screen).await;
         runtime.shutdown().await;
         drop(questions);

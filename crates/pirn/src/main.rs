@@ -15,6 +15,7 @@ mod approvals;
 mod arguments;
 mod auth;
 mod browser;
+mod calls;
 mod catalog;
 mod command_line;
 mod config;

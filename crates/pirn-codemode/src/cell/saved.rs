@@ -2,12 +2,11 @@
 
 use std::time::Duration;
 
-use pirn_tool::{CallStage, CallStatus};
+use pirn_tool::{CallStage, CallStatus, Receipt};
 use pirn_vm::{JsString, JsonText, Output, Settlement};
 use serde::{Deserialize, Serialize};
 
 use crate::host::CallEnd;
-use crate::result::CallRecord;
 use crate::runner::{self, Run, SavedCall, SavedRun};
 
 /// What is saved beside the VM, version 1. Unknown fields are ignored.
@@ -21,7 +20,7 @@ pub(super) struct Saved {
     notifications: Vec<String>,
     notes: Vec<String>,
     pub(super) undelivered: Undelivered,
-    calls: Vec<SavedRecord>,
+    calls: Vec<Receipt>,
     open_calls: Vec<SavedOpenCall>,
 }
 
@@ -75,16 +74,6 @@ enum SavedOutput {
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-struct SavedRecord {
-    number: u32,
-    name: String,
-    arguments: String,
-    status: CallStatus,
-    duration_ms: Option<u64>,
-    error: Option<String>,
-}
-
-#[derive(Debug, Serialize, Deserialize)]
 struct SavedOpenCall {
     id: u32,
     record: Option<usize>,
@@ -130,19 +119,7 @@ pub(super) fn bytes(run: &Run, open_calls: Vec<SavedCall>, undelivered: Undelive
             .collect(),
         notes: run.collected.notes.clone(),
         undelivered,
-        calls: run
-            .calls
-            .records
-            .iter()
-            .map(|record| SavedRecord {
-                number: record.number,
-                name: record.name.clone(),
-                arguments: record.arguments.clone(),
-                status: record.status,
-                duration_ms: record.duration.map(milliseconds),
-                error: record.error.clone(),
-            })
-            .collect(),
+        calls: run.calls.records.clone(),
         open_calls: open_calls
             .into_iter()
             .map(|call| SavedOpenCall {
@@ -169,18 +146,7 @@ impl From<Saved> for SavedRun {
                 .map(JsString::from)
                 .collect(),
             notes: saved.notes,
-            records: saved
-                .calls
-                .into_iter()
-                .map(|record| CallRecord {
-                    number: record.number,
-                    name: record.name,
-                    arguments: record.arguments,
-                    status: record.status,
-                    duration: record.duration_ms.map(Duration::from_millis),
-                    error: record.error,
-                })
-                .collect(),
+            records: saved.calls,
             open_calls: saved
                 .open_calls
                 .into_iter()

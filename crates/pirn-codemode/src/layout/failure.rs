@@ -2,15 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use pirn_tool::CallStatus;
+use pirn_tool::{CallStatus, Receipt};
 
 use super::status_name;
-use crate::result::{CallRecord, ScriptError, ScriptErrorKind};
+use crate::result::{ScriptError, ScriptErrorKind};
 
 /// Calls listed one by one; more are counted by tool and status, so that the list never crowds out the error.
 const CALLS_LISTED_MAX: usize = 64;
 
-pub(super) fn error_text(error: &ScriptError, calls: &[CallRecord]) -> String {
+pub(super) fn error_text(error: &ScriptError, calls: &[Receipt]) -> String {
     let stack = error.stack.clone().unwrap_or_else(|| match &error.name {
         Some(name) => format!("{name}: {}", error.message),
         None => format!("Error: {}", error.message),
@@ -35,7 +35,7 @@ pub(super) fn error_text(error: &ScriptError, calls: &[CallRecord]) -> String {
     )
 }
 
-pub(super) fn calls_text(calls: &[CallRecord]) -> String {
+pub(super) fn calls_text(calls: &[Receipt]) -> String {
     if calls.is_empty() {
         return "No tool calls were made.".to_owned();
     }
@@ -54,7 +54,7 @@ pub(super) fn calls_text(calls: &[CallRecord]) -> String {
 }
 
 /// Name, status and count of calls, in the order of their first appearance.
-fn counted(calls: &[CallRecord]) -> Vec<String> {
+fn counted(calls: &[Receipt]) -> Vec<String> {
     let mut places: BTreeMap<(&str, &'static str), usize> = BTreeMap::new();
     let mut counts: Vec<(&str, CallStatus, usize)> = Vec::new();
     for call in calls {

@@ -1,15 +1,11 @@
 //! The calls of one script: started in order within the limits, recorded, stopped with it, saved with it.
 
-use std::collections::{BTreeMap, VecDeque};
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::Pin;
+use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use futures_util::future::BoxFuture;
-use futures_util::stream::FuturesUnordered;
-use futures_util::{FutureExt as _, StreamExt as _};
-use pirn_tool::{CallStage, CallStatus};
+use pirn_tool::{CallDispatch, CallPanic, CallStage, CallStatus, DispatchFull, Receipt, excerpt};
 use pirn_vm::{CallId, CallTarget, JsonText, Settlement};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -18,43 +14,22 @@ use super::{Collected, Progress, SavedCall, SavedStage};
 use crate::abort::Abort;
 use crate::host::{CallEnd, Environment, HostCall, ResumedCall};
 use crate::limits::ScriptLimits;
-use crate::result::CallRecord;
 
-/// Characters of a call's argument kept in its record.
-const RECORD_ARGUMENT_CHARS_MAX: usize = 200;
-/// Characters of an error's message kept in a call's record.
-const RECORD_ERROR_CHARS_MAX: usize = 500;
+/// Bytes of the arguments of calls that wait for room, in all: what the memory of one script is by default.
+const WAITING_BYTES_MAX: usize = 256 << 20;
 
-/// A call that was made.
-struct InFlight {
-    id: CallId,
-    record: Option<usize>,
-    future: BoxFuture<'static, CallEnd>,
-}
-
-impl Future for InFlight {
-    type Output = (CallId, Option<usize>, CallEnd);
-
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let (id, record) = (self.id, self.record);
-        self.future
-            .as_mut()
-            .poll(context)
-            .map(|end| (id, record, end))
-    }
-}
+/// A call, and the place of its record; globals have none.
+type Key = (CallId, Option<usize>);
 
 /// The script's calls.
 pub(crate) struct Calls {
     environment: Environment,
-    pub(crate) records: Vec<CallRecord>,
+    pub(crate) records: Vec<Receipt>,
     started: Vec<Instant>,
-    in_flight: FuturesUnordered<InFlight>,
-    waiting: VecDeque<(CallId, Option<usize>, HostCall)>,
+    dispatch: CallDispatch<Key, CallEnd>,
     /// What is needed to save the calls that are open.
     open: BTreeMap<CallId, OpenCall>,
     cancel: CancellationToken,
-    in_flight_max: usize,
     total_max: u32,
     bytes_max: usize,
 }
@@ -68,6 +43,15 @@ struct OpenCall {
 }
 
 impl OpenCall {
+    fn of(record: Option<usize>, call: &HostCall) -> Self {
+        Self {
+            record,
+            arguments: call.arguments.clone(),
+            stage: call.stage.clone(),
+            cancel: call.cancel.clone(),
+        }
+    }
+
     fn saved(&self, id: CallId, stage: SavedStage) -> SavedCall {
         SavedCall {
             id: id.as_u32(),
@@ -100,18 +84,16 @@ impl Calls {
             environment,
             records: Vec::new(),
             started: Vec::new(),
-            in_flight: FuturesUnordered::new(),
-            waiting: VecDeque::new(),
+            dispatch: CallDispatch::new(limits.calls_in_flight_max, WAITING_BYTES_MAX),
             open: BTreeMap::new(),
             cancel: CancellationToken::new(),
-            in_flight_max: limits.calls_in_flight_max.max(1),
             total_max: limits.calls_max,
             bytes_max: limits.call_bytes_max,
         }
     }
 
     /// Puts back the records of a saved script.
-    pub(super) fn continue_from(&mut self, records: Vec<CallRecord>, now: Instant) {
+    pub(super) fn continue_from(&mut self, records: Vec<Receipt>, now: Instant) {
         self.started = vec![now; records.len()];
         self.records = records;
     }
@@ -135,19 +117,13 @@ impl Calls {
                     format!("{name}: the script has made {limit} calls, which is its limit");
                 return Some(over_limit(&name, None, message));
             }
-            number = u32::try_from(self.records.len())
-                .unwrap_or(u32::MAX)
-                .saturating_add(1);
+            number = number_of(self.records.len());
             record = Some(self.records.len());
+            let call_id = self.environment.host.call_id(number);
+            let call_id = call_id.unwrap_or_else(|| number.to_string());
             let shown = arguments.as_ref().map_or("", |json| json.as_str());
-            self.records.push(CallRecord {
-                number,
-                name: name.clone(),
-                arguments: excerpt(shown, RECORD_ARGUMENT_CHARS_MAX),
-                status: CallStatus::Unfinished,
-                duration: None,
-                error: None,
-            });
+            self.records
+                .push(Receipt::with_start(&call_id, &name, shown));
             self.started.push(Instant::now());
             if let Some(record) = self.records.last() {
                 collected.report(&Progress::CallStarted(record));
@@ -170,30 +146,42 @@ impl Calls {
             stage: watch::Sender::new(CallStage::Waiting),
             question_id: None,
         };
-        self.add_open(id, record, &call);
-        self.waiting.push_back((id, record, call));
+        if self.add((id, record), call).is_err() {
+            let limit = WAITING_BYTES_MAX >> 20;
+            let name = self.record_name(record);
+            let message = format!(
+                "{name}: the calls that wait for earlier ones to end hold more than {limit} MiB of arguments together; await some \
+                 before you make more"
+            );
+            let end = over_limit(&name, self.environment.host.call_id(number), message);
+            self.close(record, &end, collected);
+            return Some(end);
+        }
         None
     }
 
-    fn add_open(&mut self, id: CallId, record: Option<usize>, call: &HostCall) {
-        let open = OpenCall {
-            record,
-            arguments: call.arguments.clone(),
-            stage: call.stage.clone(),
-            cancel: call.cancel.clone(),
-        };
+    /// Takes a call on: it is made at once, or when there is room.
+    fn add(&mut self, key: Key, call: HostCall) -> Result<(), DispatchFull> {
+        let (id, record) = key;
+        let open = OpenCall::of(record, &call);
+        let size = call
+            .arguments
+            .as_ref()
+            .map_or(0, |json| json.as_str().len());
+        let host = Arc::clone(&self.environment.host);
+        self.dispatch.add(key, size, move || {
+            // From here on it has begun, unless the host says otherwise.
+            call.stage.send_replace(CallStage::Begun);
+            host.call(call)
+        })?;
         self.open.insert(id, open);
+        Ok(())
     }
 
-    /// Makes a call. From here on it has begun, unless the host says otherwise.
-    fn start(&mut self, id: CallId, record: Option<usize>, call: HostCall) {
-        call.stage.send_replace(CallStage::Begun);
-        let host = &self.environment.host;
-        self.in_flight.push(InFlight {
-            id,
-            record,
-            future: Box::pin(guarded(|| host.call(call))),
-        });
+    fn record_name(&self, record: Option<usize>) -> String {
+        record
+            .and_then(|index| self.records.get(index))
+            .map_or_else(|| "the call".to_owned(), |record| record.name.clone())
     }
 
     /// Starts waiting calls while there is room, and takes the ends of those that are done.
@@ -203,22 +191,11 @@ impl Calls {
         collected: &mut Collected,
         settled: &mut Vec<(CallId, CallEnd)>,
     ) {
-        loop {
-            while self.in_flight.len() < self.in_flight_max
-                && let Some((id, record, call)) = self.waiting.pop_front()
-            {
-                self.start(id, record, call);
-            }
-            match self.in_flight.poll_next_unpin(context) {
-                Poll::Ready(Some((id, record, end))) => {
-                    self.open.remove(&id);
-                    let end = self.delivered(record, end);
-                    self.close(record, &end, collected);
-                    settled.push((id, end));
-                }
-                Poll::Ready(None) if !self.waiting.is_empty() => {}
-                Poll::Ready(None) | Poll::Pending => return,
-            }
+        while let Poll::Ready(Some(((id, record), end))) = self.dispatch.poll_next(context) {
+            self.open.remove(&id);
+            let end = self.delivered(record, end.unwrap_or_else(|panic| panicked(&panic)));
+            self.close(record, &end, collected);
+            settled.push((id, end));
         }
     }
 
@@ -262,7 +239,8 @@ impl Calls {
                 }
             }
         };
-        let settlement = match (settlement, record.and_then(|index| self.records.get(index))) {
+        let numbered = record.and_then(|index| Some((number_of(index), self.records.get(index)?)));
+        let settlement = match (settlement, numbered) {
             (
                 Settlement::Rejected {
                     message,
@@ -271,11 +249,11 @@ impl Calls {
                     kind,
                     data,
                 },
-                Some(record),
+                Some((number, record)),
             ) => Settlement::Rejected {
                 message,
                 tool: tool.or_else(|| Some(record.name.clone())),
-                call_id: call_id.or_else(|| self.environment.host.call_id(record.number)),
+                call_id: call_id.or_else(|| self.environment.host.call_id(number)),
                 kind: kind.or_else(|| Some(kind_of(status).to_owned())),
                 data,
             },
@@ -290,11 +268,11 @@ impl Calls {
         let Some(record) = self.records.get_mut(index) else {
             return;
         };
-        record.status = end.status;
-        record.duration = duration;
-        if let Settlement::Rejected { message, .. } = &end.settlement {
-            record.error = Some(excerpt(message, RECORD_ERROR_CHARS_MAX));
-        }
+        let error = match &end.settlement {
+            Settlement::Rejected { message, .. } => Some(message.as_str()),
+            Settlement::Resolved(_) => None,
+        };
+        record.end(end.status, duration.unwrap_or_default(), error);
         collected.report(&Progress::CallEnded(record));
     }
 
@@ -302,9 +280,9 @@ impl Calls {
     pub(super) async fn stop_all(&mut self, grace: Duration, collected: &mut Collected) {
         self.cancel.cancel();
         // A call that waited for room never started.
-        for (id, record, call) in std::mem::take(&mut self.waiting) {
+        for (id, record) in self.dispatch.forget_waiting() {
             self.open.remove(&id);
-            let end = CallEnd::cancelled(format!("{} was not started", call.name));
+            let end = CallEnd::cancelled(format!("{} was not started", self.record_name(record)));
             self.close(record, &end, collected);
         }
         self.stop_in_flight(grace, collected, |_, _, _| {}).await;
@@ -318,7 +296,7 @@ impl Calls {
     }
 
     /// The tool calls that are open, in the order they were made.
-    pub(super) fn open_records(&self) -> impl Iterator<Item = &CallRecord> {
+    pub(super) fn open_records(&self) -> impl Iterator<Item = &Receipt> {
         self.records
             .iter()
             .filter(|record| record.status == CallStatus::Unfinished)
@@ -340,7 +318,7 @@ impl Calls {
         abort: &Abort,
         collected: &mut Collected,
     ) -> Vec<SavedCall> {
-        self.waiting.clear();
+        self.dispatch.forget_waiting();
         self.drop_unbegun();
         let mut saved: Vec<SavedCall> = Vec::new();
         let unbegun: Vec<CallId> = self
@@ -370,15 +348,11 @@ impl Calls {
 
     /// Drops the futures of calls that were made and have not begun.
     fn drop_unbegun(&mut self) {
-        let has_begun = |call: &InFlight| {
-            self.open
-                .get(&call.id)
+        let open = &self.open;
+        self.dispatch.retain_in_flight(|(id, _)| {
+            open.get(id)
                 .is_none_or(|open| *open.stage.borrow() == CallStage::Begun)
-        };
-        self.in_flight = std::mem::take(&mut self.in_flight)
-            .into_iter()
-            .filter(has_begun)
-            .collect();
+        });
     }
 
     /// Waits for calls that were told to stop, and says how each ended; `None` for those that did not confirm in time.
@@ -390,7 +364,7 @@ impl Calls {
     ) {
         self.await_in_flight(grace, collected, Ending::Told, &mut stopped)
             .await;
-        self.in_flight.clear();
+        self.dispatch.drop_in_flight();
         let end = CallEnd {
             status: CallStatus::Unknown,
             ..CallEnd::error("the call was stopped and did not confirm; it may have taken effect")
@@ -410,7 +384,8 @@ impl Calls {
         ended: &mut impl FnMut(CallId, OpenCall, Option<CallEnd>),
     ) {
         let all = async {
-            while let Some((id, record, end)) = self.in_flight.next().await {
+            while let Some(((id, record), end)) = self.dispatch.next().await {
+                let end = end.unwrap_or_else(|panic| panicked(&panic));
                 let status = match (ending, end.status) {
                     // A call that was told to stop and fails has stopped; one that succeeds all the same took effect.
                     (Ending::Told, CallStatus::Error) => CallStatus::Cancelled,
@@ -449,9 +424,7 @@ impl Calls {
             CallStage::Waiting | CallStage::Begun => None,
         };
         let call = HostCall {
-            number: record
-                .and_then(|index| self.records.get(index))
-                .map_or(0, |record| record.number),
+            number: record.map_or(0, number_of),
             target,
             name: name.to_owned(),
             arguments,
@@ -462,22 +435,19 @@ impl Calls {
         match self.environment.host.resume_call(&call, &stage) {
             ResumedCall::Unknown => return Some(self.unknown(name, record)),
             ResumedCall::Make => {
-                self.add_open(id, record, &call);
-                self.waiting.push_back((id, record, call));
+                if self.add((id, record), call).is_err() {
+                    let message =
+                        format!("{name}: too much waited with it when the script was saved");
+                    return Some(over_limit(name, None, message));
+                }
             }
             ResumedCall::Continue(future) => {
-                self.add_open(id, record, &call);
-                self.in_flight.push(InFlight {
-                    id,
-                    record,
-                    future: Box::pin(guarded(|| future)),
-                });
+                self.open.insert(id, OpenCall::of(record, &call));
+                self.dispatch.continue_with((id, record), future);
             }
         }
         if let Some(record) = record.and_then(|index| self.records.get_mut(index)) {
-            record.status = CallStatus::Unfinished;
-            record.duration = None;
-            record.error = None;
+            record.reopen();
         }
         None
     }
@@ -486,12 +456,10 @@ impl Calls {
         let message = format!(
             "{name} was running when the script was saved; whether it took effect is unknown"
         );
-        let mut number = None;
         if let Some(record) = record.and_then(|index| self.records.get_mut(index)) {
-            record.status = CallStatus::Unknown;
-            record.error = Some(message.clone());
-            number = Some(record.number);
+            record.end_unknown(&message);
         }
+        let number = record.map(number_of);
         CallEnd {
             settlement: Settlement::Rejected {
                 message,
@@ -538,34 +506,16 @@ fn kind_of(status: CallStatus) -> &'static str {
     }
 }
 
-/// A host's call whose panics end the call alone.
-fn guarded(
-    call: impl FnOnce() -> BoxFuture<'static, CallEnd>,
-) -> impl Future<Output = CallEnd> + Send + 'static {
-    let panicked = || CallEnd {
+/// The number of the call whose record has this place.
+fn number_of(index: usize) -> u32 {
+    u32::try_from(index).unwrap_or(u32::MAX).saturating_add(1)
+}
+
+fn panicked(_panic: &CallPanic) -> CallEnd {
+    CallEnd {
         status: CallStatus::Unknown,
         ..CallEnd::error(
             "the host panicked while it made this call, which is a bug in it; it may have taken effect",
         )
-    };
-    let future = catch_unwind(AssertUnwindSafe(call)).map_err(|_| panicked());
-    async move {
-        match future {
-            Ok(future) => AssertUnwindSafe(future)
-                .catch_unwind()
-                .await
-                .unwrap_or_else(|_| panicked()),
-            Err(end) => end,
-        }
     }
-}
-
-/// The text, or its start with three dots where it is longer than `chars_max`.
-pub(super) fn excerpt(text: &str, chars_max: usize) -> String {
-    if text.chars().nth(chars_max).is_none() {
-        return text.to_owned();
-    }
-    let mut start: String = text.chars().take(chars_max.saturating_sub(3)).collect();
-    start.push_str("...");
-    start
 }

@@ -2,11 +2,10 @@
 
 use std::time::Duration;
 
-use pirn_tool::CallStage;
+use pirn_tool::{CallStage, Receipt};
 use pirn_vm::{JsString, JsonText, Output};
 
 use crate::host::CallEnd;
-use crate::result::CallRecord;
 
 /// What is kept of a run besides its VM.
 pub(crate) struct SavedRun {
@@ -16,7 +15,7 @@ pub(crate) struct SavedRun {
     pub(crate) output: Vec<Output>,
     pub(crate) notifications: Vec<JsString>,
     pub(crate) notes: Vec<String>,
-    pub(crate) records: Vec<CallRecord>,
+    pub(crate) records: Vec<Receipt>,
     pub(crate) open_calls: Vec<SavedCall>,
 }
 

@@ -158,7 +158,7 @@ async fn calls_alive_at_the_end_are_stopped_and_awaited() {
             "{end}"
         );
         assert!(
-            result.calls.iter().all(|call| call.duration.is_some()),
+            result.calls.iter().all(|call| call.duration_ms.is_some()),
             "{end}"
         );
     }

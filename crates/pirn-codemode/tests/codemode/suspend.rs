@@ -3,6 +3,7 @@
 use std::process::Command;
 
 use pirn_codemode::{Cell, CheckpointError, RunOptions, ScriptLimits, SuspendError};
+use pirn_tool::Receipt;
 use serde_json::json;
 
 use crate::support::{
@@ -159,7 +160,7 @@ async fn a_script_can_be_saved_again_and_again() {
         result
             .calls
             .iter()
-            .map(|call| call.number)
+            .filter_map(Receipt::number)
             .collect::<Vec<_>>(),
         [1, 2, 3, 4]
     );

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use pirn_tool::{CallDispatch, CallPanic, DispatchFull};
+use pirn_tool::{CallDispatch, CallPanic, CallStatus, DispatchFull, Receipt};
 use serde_json::Value;
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
@@ -15,7 +15,7 @@ use crate::limits::{
     CALL_GRACE, CALLS_IN_FLIGHT_MAX, CALLS_WAITING_BYTES_MAX, CAPABILITY_NAME_BYTES_MAX,
     FRAME_BYTES_MAX,
 };
-use crate::outcome::CallReceipt;
+use crate::outcome::ProgramCall;
 use crate::request::{CapabilityCaller, CapabilityFailure, EvalRequest, EvalUpdate, Updates};
 use crate::text::cut;
 use crate::validate::has_huge_integer;
@@ -27,10 +27,10 @@ pub(super) struct Calls {
     effects: EffectNames,
     cancel: CancellationToken,
     dispatch: CallDispatch<String, CallEnd>,
-    /// What is called, by the id of the call.
-    names: BTreeMap<String, String>,
+    /// The records of the calls that are open, by the ids of the calls.
+    open: BTreeMap<String, Receipt>,
     seen: HashSet<String>,
-    receipts: Vec<CallReceipt>,
+    ended: Vec<ProgramCall>,
 }
 
 /// How a call ended, and how long it took.
@@ -57,9 +57,9 @@ impl Calls {
             effects: EffectNames::new(request),
             cancel: CancellationToken::new(),
             dispatch: CallDispatch::new(CALLS_IN_FLIGHT_MAX, CALLS_WAITING_BYTES_MAX),
-            names: BTreeMap::new(),
+            open: BTreeMap::new(),
             seen: HashSet::new(),
-            receipts: Vec::new(),
+            ended: Vec::new(),
         }
     }
 
@@ -79,29 +79,30 @@ impl Calls {
         if !self.seen.insert(call_id.to_owned()) {
             return Err(Duplicate);
         }
+        let receipt = |name: &str| Receipt::with_start(call_id, name, input);
         if name.len() > CAPABILITY_NAME_BYTES_MAX {
             let shown = cut(name, CAPABILITY_NAME_BYTES_MAX);
             let failure = refusal("CapabilityUnknown", format!("Nothing is called {shown}…."));
-            self.refuse(call_id, shown, &failure, out);
+            self.refuse(receipt(shown), &failure, out);
             return Ok(());
         }
         if self.cancel.is_cancelled() {
             let failure = refusal("Aborted", "The eval is being stopped.".to_owned());
-            self.refuse(call_id, name, &failure, out);
+            self.refuse(receipt(name), &failure, out);
             return Ok(());
         }
         let value = match read_input(input) {
             Ok(value) => value,
             Err(failure) => {
-                self.refuse(call_id, name, &failure, out);
+                self.refuse(receipt(name), &failure, out);
                 return Ok(());
             }
         };
         if self.add(call_id, name, value, input.len()).is_ok() {
-            self.names.insert(call_id.to_owned(), name.to_owned());
+            self.open.insert(call_id.to_owned(), receipt(name));
         } else {
             let text = "Too many calls wait; make fewer at once.".to_owned();
-            self.refuse(call_id, name, &refusal("CapabilityFailed", text), out);
+            self.refuse(receipt(name), &refusal("CapabilityFailed", text), out);
         }
         Ok(())
     }
@@ -150,18 +151,24 @@ impl Calls {
             end: CallEnd { result, elapsed },
         } = ended;
         let answer = push_call_result(out, &call_id, result.as_ref());
-        let mut is_ok = result.is_ok();
+        let mut error = result.err();
         if let Err(TooLarge { bytes }) = answer {
-            is_ok = false;
             let text = format!(
                 "The result has {bytes} bytes; {FRAME_BYTES_MAX} is the limit. Ask for less at once."
             );
             let failure = refusal("ResultTooLarge", text);
             // A sentence always fits.
             let _short = push_call_result(out, &call_id, Err(&failure));
+            error = Some(failure);
         }
-        if let Some(name) = self.names.remove(&call_id) {
-            self.record(name, elapsed, is_ok);
+        if let Some(receipt) = self.open.remove(&call_id) {
+            let status = if error.is_none() {
+                CallStatus::Ok
+            } else {
+                CallStatus::Error
+            };
+            let message = error.as_ref().map(|failure| failure.message.as_str());
+            self.record(receipt, status, elapsed, message);
         }
     }
 
@@ -169,14 +176,14 @@ impl Calls {
     pub(super) fn cancel(&mut self) {
         self.cancel.cancel();
         for call_id in self.dispatch.forget_waiting() {
-            if let Some(name) = self.names.remove(&call_id) {
-                self.record(name, Duration::ZERO, false);
+            if let Some(receipt) = self.open.remove(&call_id) {
+                self.record(receipt, CallStatus::Cancelled, Duration::ZERO, None);
             }
         }
     }
 
-    /// Ends all that run, and gives the receipts. Calls that do not end within [`CALL_GRACE`] are dropped.
-    pub(super) async fn finish(mut self) -> Vec<CallReceipt> {
+    /// Ends all that run, and gives the records. Calls that do not end within [`CALL_GRACE`] are dropped.
+    pub(super) async fn finish(mut self) -> Vec<ProgramCall> {
         self.cancel();
         let stopping_at = Instant::now();
         let mut unheard = Vec::new();
@@ -189,38 +196,35 @@ impl Calls {
         })
         .await;
         self.dispatch.drop_in_flight();
-        for name in std::mem::take(&mut self.names).into_values() {
-            self.record(name, stopping_at.elapsed(), false);
+        for receipt in std::mem::take(&mut self.open).into_values() {
+            self.record(receipt, CallStatus::Unknown, stopping_at.elapsed(), None);
         }
-        self.receipts
+        self.ended
     }
 
-    fn refuse(
-        &mut self,
-        call_id: &str,
-        name: &str,
-        failure: &CapabilityFailure,
-        out: &mut Vec<u8>,
-    ) {
+    fn refuse(&mut self, receipt: Receipt, failure: &CapabilityFailure, out: &mut Vec<u8>) {
         // A sentence always fits.
-        let _short = push_call_result(out, call_id, Err(failure));
-        self.record(name.to_owned(), Duration::ZERO, false);
+        let _short = push_call_result(out, &receipt.id, Err(failure));
+        let message = Some(failure.message.as_str());
+        self.record(receipt, CallStatus::Error, Duration::ZERO, message);
     }
 
-    fn record(&mut self, name: String, elapsed: Duration, ok: bool) {
+    fn record(
+        &mut self,
+        mut receipt: Receipt,
+        status: CallStatus,
+        elapsed: Duration,
+        error: Option<&str>,
+    ) {
+        receipt.end(status, elapsed, error);
         if let Some(updates) = &self.updates {
             updates(EvalUpdate::CallEnded {
-                name: name.clone(),
-                ok,
+                name: receipt.name.clone(),
+                ok: status == CallStatus::Ok,
             });
         }
-        let effects = self.effects.of(&name);
-        self.receipts.push(CallReceipt {
-            name,
-            effects,
-            elapsed,
-            ok,
-        });
+        let effects = self.effects.of(&receipt.name);
+        self.ended.push(ProgramCall { receipt, effects });
     }
 }
 

@@ -6,7 +6,7 @@ use super::protocol::{Completion, Provisional};
 use super::run::{End, Transcript};
 use crate::frame::{Cause, EngineName, WorkerError};
 use crate::limits::NAME_BYTES_MAX;
-use crate::outcome::{CallReceipt, EvalFailure, EvalFailureKind, EvalOutcome, KernelState};
+use crate::outcome::{EvalFailure, EvalFailureKind, EvalOutcome, KernelState, ProgramCall};
 use crate::request::Language;
 use crate::text::cut_marked;
 use crate::validate::{StateProblem, check_state};
@@ -77,7 +77,7 @@ pub(super) struct JudgeContext {
 /// Judges an eval. The change says what to do with the state; the outcome's `state` is then the caller's to set.
 pub(super) fn judge(
     transcript: Transcript,
-    receipts: Vec<CallReceipt>,
+    receipts: Vec<ProgramCall>,
     open_calls: usize,
     end: &End,
     broker_end: &str,

@@ -8,7 +8,7 @@ use pirn_codemode::{
     Abort, CallEnd, Environment, HostCall, JsonText, Output, Progress, RunOptions, ScriptHost,
     ScriptLimits, Settlement, run_script, spread_global,
 };
-use pirn_tool::{CallStatus, Deadline};
+use pirn_tool::{CallStatus, Deadline, Receipt};
 use serde_json::Value;
 use serde_json::value::RawValue;
 use tokio::time::{Instant, timeout};
@@ -22,7 +22,7 @@ use crate::limits::{
     CALL_GRACE, CALLS_IN_FLIGHT_MAX, FRAME_BYTES_MAX, FRAMES_MAX, LOSSY_MAX, NAME_BYTES_MAX,
 };
 use crate::options::KernelOptions;
-use crate::outcome::{CallReceipt, EvalFailure, EvalFailureKind, EvalOutcome};
+use crate::outcome::{EvalFailure, EvalFailureKind, EvalOutcome, ProgramCall};
 use crate::request::{CapabilityCaller, CapabilityFailure, EvalUpdate, Updates};
 use crate::script::{CALL, ENGINE_NAME, Returned, returned, script_of};
 use crate::text::cut_marked;
@@ -41,7 +41,7 @@ struct Host {
 
 struct Record {
     calls: u32,
-    receipts: Vec<CallReceipt>,
+    ended: Vec<ProgramCall>,
     stdout: KeptOutput,
 }
 
@@ -81,7 +81,7 @@ impl Host {
             effects: EffectNames::new(request),
             record: Arc::new(Mutex::new(Record {
                 calls: 0,
-                receipts: Vec::new(),
+                ended: Vec::new(),
                 stdout: KeptOutput::new(output_bytes),
             })),
         }
@@ -114,7 +114,8 @@ impl ScriptHost for Host {
         };
         let mut record = lock(&self.record);
         record.calls += 1;
-        let is_within = record.calls <= FRAMES_MAX;
+        let number = record.calls;
+        let is_within = number <= FRAMES_MAX;
         drop(record);
         if !is_within {
             let failure = CapabilityFailure {
@@ -124,6 +125,7 @@ impl ScriptHost for Host {
             return Box::pin(std::future::ready(end_of(Err(failure))));
         }
         let effects = self.effects.of(&name);
+        let mut receipt = Receipt::with_start_of(&number.to_string(), &name, &input);
         let caller = Arc::clone(&self.caller);
         let record = Arc::clone(&self.record);
         let updates = self.updates.clone();
@@ -137,16 +139,18 @@ impl ScriptHost for Host {
             tell(EvalUpdate::CallStarted { name: name.clone() });
             let result = caller.call(name.clone(), input, cancel).await;
             let ok = result.is_ok();
-            tell(EvalUpdate::CallEnded {
-                name: name.clone(),
-                ok,
-            });
-            lock(&record).receipts.push(CallReceipt {
-                name,
-                effects,
-                elapsed: started.elapsed(),
-                ok,
-            });
+            tell(EvalUpdate::CallEnded { name, ok });
+            let error = result
+                .as_ref()
+                .err()
+                .map(|failure| failure.message.as_str());
+            let status = if ok {
+                CallStatus::Ok
+            } else {
+                CallStatus::Error
+            };
+            receipt.end(status, started.elapsed(), error);
+            lock(&record).ended.push(ProgramCall { receipt, effects });
             end_of(result)
         })
     }
@@ -229,13 +233,11 @@ pub(super) async fn run(
         .notes
         .push(format!("There is no node, so {ENGINE_NAME} ran it."));
     let mut record = lock(&host.record);
-    let Record {
-        stdout, receipts, ..
-    } = &mut *record;
+    let Record { stdout, ended, .. } = &mut *record;
     stdout.capture.finish(&mut stdout.text);
     outcome.is_cut = stdout.capture.is_cut();
     outcome.stdout = std::mem::take(&mut stdout.text);
-    outcome.calls = std::mem::take(receipts);
+    outcome.calls = std::mem::take(ended);
     drop(record);
     let end = result.map(|result| returned(&result));
     let change = take_end(end, forced, limit, &mut outcome);

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
+use pirn_tool::CallStatus;
 use serde_json::{Value, json};
 
 use super::EvalReport;
-use crate::outcome::{CallReceipt, EvalFailure, EvalOutcome};
+use crate::outcome::{EvalFailure, EvalOutcome, ProgramCall};
 
 /// Calls that are listed; a program may make thousands, and a session keeps every result for good.
 const CALLS_MAX: usize = 256;
@@ -80,12 +81,13 @@ fn ran(outcome: &EvalOutcome, is_cut: bool) -> Value {
     details
 }
 
-fn invocation(call: &CallReceipt) -> Value {
+fn invocation(call: &ProgramCall) -> Value {
+    let receipt = &call.receipt;
     json!({
-        "name": call.name,
+        "name": receipt.name,
         "effects": call.effects,
-        "elapsedMs": milliseconds(call.elapsed),
-        "ok": call.ok,
+        "elapsedMs": receipt.duration_ms.unwrap_or_default(),
+        "ok": receipt.status == CallStatus::Ok,
     })
 }
 

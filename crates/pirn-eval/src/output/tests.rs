@@ -1,10 +1,11 @@
 use std::time::Duration;
 
+use pirn_tool::{CallStatus, Receipt};
 use serde_json::{Value, json};
 
 use super::*;
 use crate::limits::OUTPUT_BYTES_DEFAULT;
-use crate::outcome::{CallReceipt, KernelState};
+use crate::outcome::{KernelState, ProgramCall};
 
 fn outcome() -> EvalOutcome {
     EvalOutcome {
@@ -47,12 +48,12 @@ fn failure(message: &str) -> EvalFailure {
     }
 }
 
-fn receipt(name: &str, ok: bool) -> CallReceipt {
-    CallReceipt {
-        name: name.to_owned(),
+fn call(name: &str, status: CallStatus) -> ProgramCall {
+    let mut receipt = Receipt::with_start("1", name, "{}");
+    receipt.end(status, Duration::from_millis(2), None);
+    ProgramCall {
+        receipt,
         effects: vec!["read".to_owned()],
-        elapsed: Duration::from_millis(2),
-        ok,
     }
 }
 
@@ -97,7 +98,10 @@ fn a_failure_says_first_what_was_called_and_keeps_the_output() {
     let outcome = EvalOutcome {
         stdout: "before\n".to_owned(),
         failure: Some(failure("ValueError: no")),
-        calls: vec![receipt("read_text", true), receipt("read_text", false)],
+        calls: vec![
+            call("read_text", CallStatus::Ok),
+            call("read_text", CallStatus::Error),
+        ],
         state: KernelState::Unchanged,
         ..outcome()
     };
@@ -220,7 +224,7 @@ fn what_was_denied_says_so() {
 #[test]
 fn thousands_of_calls_are_counted_and_some_are_listed() {
     let outcome = EvalOutcome {
-        calls: vec![receipt("x", true); 3_000],
+        calls: vec![call("x", CallStatus::Ok); 3_000],
         ..outcome()
     };
     let details = ran(outcome).to_result(0).details.unwrap();

@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use pirn_eval::EvalUpdate;
+use pirn_tool::CallStatus;
 use serde_json::json;
 
 use crate::support::{Bench, PATIENCE, Test, assert_failed, assert_ok, block_on, request};
@@ -36,7 +37,14 @@ finish()
     block_on(async {
         let outcome = Bench::scripted().eval(code).await;
         assert_ok(&outcome);
-        assert_eq!(outcome.calls.iter().filter(|call| call.ok).count(), 5);
+        assert_eq!(
+            outcome
+                .calls
+                .iter()
+                .filter(|call| call.receipt.status == CallStatus::Ok)
+                .count(),
+            5
+        );
     });
 }
 
@@ -92,7 +100,10 @@ finish(value=[error['name'], long['name'], panic['name'], panic['message']])
         let calls: Vec<_> = outcome
             .calls
             .iter()
-            .map(|call| (call.name.as_str(), call.effects.join(","), call.ok))
+            .map(|call| {
+                let is_ok = call.receipt.status == CallStatus::Ok;
+                (call.receipt.name.as_str(), call.effects.join(","), is_ok)
+            })
             .collect();
         let long = "x".repeat(64);
         let expected = [
@@ -111,7 +122,7 @@ fn big_results() {
         let outcome = Bench::scripted().eval(code).await;
         assert_ok(&outcome);
         assert_eq!(outcome.value, Some(json!("ResultTooLarge")));
-        assert!(!outcome.calls[0].ok);
+        assert_eq!(outcome.calls[0].receipt.status, CallStatus::Error);
     });
 }
 
@@ -147,7 +158,7 @@ fn uncooperative() {
         );
         assert!(start.elapsed() < PATIENCE);
         assert_eq!(outcome.calls.len(), 1);
-        assert!(!outcome.calls[0].ok);
+        assert_eq!(outcome.calls[0].receipt.status, CallStatus::Error);
     });
 }
 

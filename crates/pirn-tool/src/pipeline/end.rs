@@ -175,14 +175,14 @@ impl Record {
         if let Some(slot) = self.receipt {
             self.family
                 .receipts
-                .finish(slot, status, duration, error_text(result));
+                .finish(slot, status, duration, error_text(result).as_deref());
             if let Some(usage) = result.usage {
                 self.family.add_usage(usage);
             }
         }
         if let Some(call) = &self.event_call {
             let mut receipt = Receipt::started(&call.call_id, &call.tool_name, &call.arguments);
-            receipt.end(status, duration, error_text(result));
+            receipt.end(status, duration, error_text(result).as_deref());
             self.pipeline
                 .inner
                 .emit(&self.run_id, Some(call), || EventKind::Ended {

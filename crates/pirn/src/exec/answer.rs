@@ -2,16 +2,16 @@
 
 use anyhow::Context as _;
 use pirn_codemode::{
-    CallRecord, LaidOut, LayoutKind, LayoutOptions, OUTPUT_TOKENS_DEFAULT, OutputFolder,
-    ScriptError, ScriptErrorKind, ScriptResult, SourceOptions, lay_out,
+    LaidOut, LayoutKind, LayoutOptions, OUTPUT_TOKENS_DEFAULT, OutputFolder, ScriptError,
+    ScriptErrorKind, ScriptResult, SourceOptions, lay_out,
 };
 use pirn_runtime::Confinement;
-use pirn_tool::{ContentBlock, Registry};
+use pirn_tool::{ContentBlock, Receipt, Registry};
 use pirn_vm::Output;
 
-use super::calls;
 use super::screen::{CallDisplay, Items, Screen, ScreenOptions};
 use crate::arguments::ExecArguments;
+use crate::calls;
 use crate::confinement;
 use crate::failure::{Exit, Failure};
 use crate::invocation::{Display, Invocation};
@@ -255,7 +255,7 @@ pub(super) fn exit(kind: ScriptErrorKind) -> Exit {
 }
 
 /// A failed script: the error with its stack, what its calls did, and advice.
-pub(super) fn failure(error: &ScriptError, records: &[CallRecord], registry: &Registry) -> Failure {
+pub(super) fn failure(error: &ScriptError, records: &[Receipt], registry: &Registry) -> Failure {
     let text = match (&error.stack, &error.name) {
         (Some(stack), _) => stack.trim_end().to_owned(),
         (None, Some(name)) => format!("{name}: {}", error.message),

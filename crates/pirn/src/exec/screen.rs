@@ -6,8 +6,9 @@ use std::io;
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use pirn_codemode::{CallRecord, OutputFolder, Progress, ProgressSink};
+use pirn_codemode::{OutputFolder, Progress, ProgressSink};
 use pirn_terminal::{Hold, Target};
+use pirn_tool::{EventCall, Receipt, call_number, json_start};
 use pirn_vm::Output;
 use tokio::sync::{Mutex, OwnedMutexGuard, oneshot};
 
@@ -61,7 +62,7 @@ impl Screen {
         })
     }
 
-    /// Receives the progress of a script.
+    /// Receives what a script puts out; its calls are events.
     pub(crate) fn progress(&self) -> ProgressSink {
         let (wire, options) = (self.wire(), self.options.clone());
         Arc::new(move |progress: Progress<'_>| match progress {
@@ -71,10 +72,12 @@ impl Screen {
             Progress::Notified(text) if options.items != Items::None => {
                 wire.error_text(format!("{text}\n"));
             }
-            Progress::CallStarted(record) => wire.call_started(record.clone()),
-            Progress::CallEnded(record) => wire.call_ended(record),
-            Progress::Started | Progress::Output(_) | Progress::Notified(_) | Progress::Yielded => {
-            }
+            Progress::Started
+            | Progress::Output(_)
+            | Progress::Notified(_)
+            | Progress::Yielded
+            | Progress::CallStarted(_)
+            | Progress::CallEnded(_) => {}
         })
     }
 
@@ -133,27 +136,31 @@ impl ScreenWire {
     }
 
     /// Shows that a call starts.
-    pub(crate) fn call_started(&self, record: CallRecord) {
+    pub(crate) fn call_started(&self, call: Arc<EventCall>) {
         if self.calls == CallDisplay::Moving {
-            let key = key(&record);
-            let row = move |elapsed, columns| lines::running(&record, elapsed, columns);
+            let key = key(&call.call_id);
+            let arguments = json_start(&call.arguments);
+            let row = move |elapsed, columns| {
+                lines::running(&call.tool_name, &arguments, elapsed, columns)
+            };
             self.wire.started(key, Box::new(row));
         }
     }
 
     /// Shows that a call has ended.
-    pub(crate) fn call_ended(&self, record: &CallRecord) {
+    pub(crate) fn call_ended(&self, receipt: &Receipt) {
         let line = match self.calls {
-            CallDisplay::Moving => lines::finished_with_mark(record),
-            CallDisplay::Lines => lines::finished_in_words(record),
+            CallDisplay::Moving => lines::finished_with_mark(receipt),
+            CallDisplay::Lines => lines::finished_in_words(receipt),
             CallDisplay::Hidden => return,
         };
-        self.wire.ended(key(record), line);
+        self.wire.ended(key(&receipt.id), line);
     }
 }
 
-fn key(record: &CallRecord) -> u64 {
-    record.number.into()
+/// What rows of running calls are known by.
+fn key(call_id: &str) -> u64 {
+    call_number(call_id).unwrap_or_default()
 }
 
 fn is_shown(output: &Output, items: Items) -> bool {

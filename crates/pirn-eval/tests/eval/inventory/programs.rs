@@ -1,6 +1,7 @@
 //! What real programs do to the kernel, and it to them.
 
 use pirn_eval::{EvalFailureKind, EvalOutcome, EvalRequest, KernelState};
+use pirn_tool::CallStatus;
 use serde_json::{Value, json};
 
 use crate::support::{Bench, assert_failed, assert_ok, block_on, failure_of, javascript, request};
@@ -82,7 +83,7 @@ pub(super) fn counts() {
                 let names: Vec<&str> = outcome
                     .calls
                     .iter()
-                    .map(|call| call.name.as_str())
+                    .map(|call| call.receipt.name.as_str())
                     .collect();
                 assert_eq!(names, ["echo", "echo"]);
             }
@@ -258,11 +259,15 @@ pub(super) fn unknown_call() {
             ),
         ] {
             let outcome = run(&bench, request).await;
-            let [receipt] = outcome.calls.as_slice() else {
+            let [call] = outcome.calls.as_slice() else {
                 panic!("{outcome:?}");
             };
-            assert_eq!((receipt.name.as_str(), receipt.ok), ("nowhere", false));
-            assert_eq!(receipt.effects, ["unknown"]);
+            let receipt = &call.receipt;
+            assert_eq!(
+                (receipt.name.as_str(), receipt.status),
+                ("nowhere", CallStatus::Error)
+            );
+            assert_eq!(call.effects, ["unknown"]);
             let text = outcome.value.unwrap().to_string();
             assert!(text.contains("nowhere"), "{text}");
         }

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use pirn_codemode::{CallRecord, status_name};
-use pirn_tool::CallStatus;
+use pirn_codemode::status_name;
+use pirn_tool::{CallStatus, Receipt};
 
 use pirn_terminal::{cut, on_one_line};
 
@@ -11,7 +11,7 @@ use pirn_terminal::{cut, on_one_line};
 const COLUMNS_DEFAULT: usize = 160;
 
 /// A finished call on a terminal.
-pub(super) fn finished_with_mark(call: &CallRecord) -> String {
+pub(super) fn finished_with_mark(call: &Receipt) -> String {
     // One column stays free: some terminals wrap a line that fills the last one.
     let columns = pirn_terminal::columns()
         .unwrap_or(COLUMNS_DEFAULT)
@@ -26,31 +26,31 @@ pub(super) fn finished_with_mark(call: &CallRecord) -> String {
 }
 
 /// A finished call in a file.
-pub(super) fn finished_in_words(call: &CallRecord) -> String {
+pub(super) fn finished_in_words(call: &Receipt) -> String {
     finished(status_name(call.status), call, COLUMNS_DEFAULT)
 }
 
 /// The error comes before the arguments, since it is what matters.
-fn finished(state: &str, call: &CallRecord, columns: usize) -> String {
-    let seconds = call.duration.unwrap_or_default().as_secs_f64();
+fn finished(state: &str, call: &Receipt, columns: usize) -> String {
+    let seconds = Duration::from_millis(call.duration_ms.unwrap_or_default()).as_secs_f64();
     let head = format!("{state} {} {seconds:.1}s", on_one_line(&call.name));
     let rest = match &call.error {
         Some(error) => format!(
             "{} {}",
             on_one_line(error.lines().next().unwrap_or_default()),
-            on_one_line(&call.arguments)
+            on_one_line(&call.arguments_text())
         ),
-        None => on_one_line(&call.arguments),
+        None => on_one_line(&call.arguments_text()),
     };
     cut(format!("{head} {rest}").trim_end(), columns)
 }
 
 /// A call that runs.
-pub(super) fn running(call: &CallRecord, elapsed: Duration, columns: usize) -> String {
+pub(super) fn running(name: &str, arguments: &str, elapsed: Duration, columns: usize) -> String {
     let seconds = elapsed.as_secs_f64();
-    let name = on_one_line(&call.name);
+    let name = on_one_line(name);
     cut(
-        format!("· {name} {seconds:.1}s {}", on_one_line(&call.arguments)).trim_end(),
+        format!("· {name} {seconds:.1}s {}", on_one_line(arguments)).trim_end(),
         columns,
     )
 }

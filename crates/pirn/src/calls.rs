@@ -1,28 +1,48 @@
-//! What the calls of a failed script did, so that nobody has to guess before trying again.
+//! The calls of a script or a program: on the screen while they run, and in words where it failed.
 
 use std::fmt::Write as _;
 
-use pirn_codemode::CallRecord;
-use pirn_tool::{CallStatus, Effects, Registry};
-
 use pirn_terminal::{cut, on_one_line};
+use pirn_tool::{CallStatus, Effects, EventBus, EventKind, EventSubscription, Receipt, Registry};
+
+use crate::exec::ScreenWire;
 
 /// Calls that are listed; the result as JSON has all.
 const LISTED_MAX: usize = 20;
 /// Columns of one row.
 const ROW_COLUMNS: usize = 120;
 
+/// Shows the calls made inside the call `parent` until the subscription is dropped. What they call in turn is not shown.
+pub(crate) fn show(events: &EventBus, wire: ScreenWire, parent: &'static str) -> EventSubscription {
+    events.subscribe(std::sync::Arc::new(move |event| {
+        let Some(call) = event.call else { return };
+        if call.parent_call_id.as_deref() != Some(parent) {
+            return;
+        }
+        match event.kind {
+            EventKind::Started => wire.call_started(call),
+            EventKind::Ended { receipt, .. } => wire.call_ended(&receipt),
+            EventKind::Updated(_)
+            | EventKind::Output(_)
+            | EventKind::Asked(_)
+            | EventKind::Answered { .. }
+            | EventKind::Server { .. }
+            | EventKind::Note(_) => {}
+        }
+    }))
+}
+
 /// The calls that may have changed something, one a line; those that only read are counted. `None` without calls.
-pub(super) fn summary(calls: &[CallRecord], registry: &Registry) -> Option<String> {
+pub(crate) fn summary(calls: &[Receipt], registry: &Registry) -> Option<String> {
     if calls.is_empty() {
         return None;
     }
-    let can_change = |call: &&CallRecord| {
+    let can_change = |call: &&Receipt| {
         registry
             .get(&call.name)
             .is_some_and(|tool| !Effects::READ.contains(tool.spec().effects))
     };
-    let changing: Vec<&CallRecord> = calls.iter().filter(can_change).collect();
+    let changing: Vec<&Receipt> = calls.iter().filter(can_change).collect();
     let reading = calls.len() - changing.len();
     let mut text = "Calls before the failure; nothing is undone:".to_owned();
     for call in changing.iter().take(LISTED_MAX) {
@@ -45,7 +65,7 @@ pub(super) fn summary(calls: &[CallRecord], registry: &Registry) -> Option<Strin
     Some(text)
 }
 
-fn row(call: &CallRecord) -> String {
+fn row(call: &Receipt) -> String {
     let what = match call.status {
         CallStatus::Ok => "took effect",
         CallStatus::Error => "failed",
@@ -55,7 +75,7 @@ fn row(call: &CallRecord) -> String {
     format!(
         "{what:<11}  {} {}",
         on_one_line(&call.name),
-        on_one_line(&call.arguments)
+        on_one_line(&call.arguments_text())
     )
 }
 
