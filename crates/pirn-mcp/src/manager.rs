@@ -4,6 +4,7 @@
 //! right to use the connection, so that a slow or broken server costs nobody but those who call it.
 
 mod actor;
+mod announcer;
 mod attempt;
 mod backoff;
 mod calls;
@@ -25,10 +26,12 @@ mod tests;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use pirn_tool::EventBus;
 use tokio::sync::broadcast;
 use tokio::time::Instant;
 
 use self::actor::{ActorContext, CLOSE_LIMIT};
+use self::announcer::Announcer;
 use self::calls::{ManagerResources, ServerCaller};
 use self::connector::ServerConnector;
 use self::link::Connector;
@@ -46,9 +49,6 @@ pub use status::{
 };
 pub use wait::{ServerSelection, WaitOutcome};
 
-/// Events kept for a receiver that is slow; what it misses it can look up.
-const EVENTS_MAX: usize = 256;
-
 /// All servers of a session. Cheap to clone; when the last clone is dropped every server ends at once, while
 /// [`shutdown`](Self::shutdown) lets them close first. Needs a running tokio runtime.
 ///
@@ -61,7 +61,7 @@ pub struct McpManager {
 struct Inner {
     server_set: Mutex<ServerSet>,
     publisher: Arc<Publisher>,
-    events: broadcast::Sender<ServerEvent>,
+    announcer: Announcer,
 }
 
 impl McpManager {
@@ -72,7 +72,7 @@ impl McpManager {
     }
 
     fn with_connector(options: ManagerOptions, connector: Arc<dyn Connector>) -> Self {
-        let (events, _) = broadcast::channel(EVENTS_MAX);
+        let announcer = Announcer::new();
         let inner = Arc::new_cyclic(|inner| {
             let for_calls = inner.clone();
             let publisher = Arc::new(Publisher::new(
@@ -85,12 +85,12 @@ impl McpManager {
             let context = ActorContext {
                 connector,
                 publisher: Arc::clone(&publisher),
-                events: events.clone(),
+                announcer: announcer.clone(),
             };
             Inner {
                 server_set: Mutex::new(ServerSet::new(context, options.folders.logs)),
                 publisher,
-                events,
+                announcer,
             }
         });
         Self { inner }
@@ -151,7 +151,12 @@ impl McpManager {
 
     /// What happens to the servers from now on.
     pub fn subscribe(&self) -> broadcast::Receiver<ServerEvent> {
-        self.inner.events.subscribe()
+        self.inner.announcer.subscribe()
+    }
+
+    /// The states of the servers, and what is wrong with them, as events for a runtime's stream.
+    pub fn events(&self) -> &EventBus {
+        &self.inner.announcer.events
     }
 
     /// Closes a server and connects it again at once, whatever happened to it before. Ends when it is connected or has
@@ -191,8 +196,7 @@ impl McpManager {
     }
 
     fn tell(&self, event: ServerEvent) {
-        // Nobody has to listen.
-        let _unheard = self.inner.events.send(event);
+        self.inner.announcer.tell(event, None);
     }
 }
 

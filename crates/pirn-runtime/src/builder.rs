@@ -252,12 +252,21 @@ impl RuntimeBuilder {
                 )?)
             }
         };
+        let events = EventBus::new();
+        let questions = self.approvals.as_ref().map(ApprovalQueue::events);
+        let states = servers.as_ref().map(|servers| servers.manager().events());
+        let told = questions
+            .into_iter()
+            .chain(states)
+            .map(|from| from.subscribe(events.sink()))
+            .collect();
         Ok(Runtime::from_parts(Inner {
             registry,
             hooks: self.hooks,
             project: Arc::from(project.as_str()),
             approvals: self.approvals.clone(),
-            events: EventBus::new(),
+            events,
+            _told: told,
             confinement,
             servers,
             evals,

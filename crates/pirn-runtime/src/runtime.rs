@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use pirn_codemode::{BoardLimits, ScriptLimits, ScriptService, ScriptServiceOptions, StoreBackend};
 use pirn_sandbox::BackgroundChildren;
 use pirn_settings::HostEnv;
-use pirn_tool::{ApprovalQueue, EventBus, Hook, Registry};
+use pirn_tool::{ApprovalQueue, EventBus, EventSubscription, Hook, Registry};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -33,6 +33,8 @@ pub(crate) struct Inner {
     pub(crate) project: Arc<str>,
     pub(crate) approvals: Option<ApprovalQueue>,
     pub(crate) events: EventBus,
+    /// Brings what happens to questions and servers onto the stream.
+    pub(crate) _told: Vec<EventSubscription>,
     pub(crate) confinement: Option<Arc<Confinement>>,
     pub(crate) servers: Option<Servers>,
     pub(crate) evals: Option<Evals>,
@@ -106,7 +108,7 @@ impl Runtime {
         self.inner.approvals.as_ref()
     }
 
-    /// Everything that happens to the calls of all clients.
+    /// Everything that happens: to the calls of all clients, to questions and to servers, and what scripts put out.
     pub fn events(&self) -> &EventBus {
         &self.inner.events
     }

@@ -5,15 +5,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pirn_codemode::{
-    Abort, BoardError, CellGuard, DEFAULT_FILE_NAME, Delivery, PipelineHost, ProgressSink,
-    ScriptLimits, ScriptRequest, ScriptResult, ScriptService, StartError, StartedScript,
-    StoreCommit, StoreError,
+    Abort, BoardError, CellGuard, DEFAULT_FILE_NAME, Delivery, Output, PipelineHost, Progress,
+    ProgressSink, ScriptLimits, ScriptRequest, ScriptResult, ScriptService, StartError,
+    StartedScript, StoreCommit, StoreError,
 };
-use pirn_tool::{CallContext, SavedApprovals};
+use pirn_tool::{CallContext, EventCall, EventKind, RuntimeEvent, SavedApprovals};
+use serde_json::json;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::client::Client;
 use crate::error::{Error, ErrorKind};
+
+/// What events call a script that a client runs itself: as the tool that does the same for models.
+const SCRIPT_NAME: &str = "exec";
 
 /// One script to run.
 #[derive(Clone)]
@@ -146,7 +150,9 @@ impl Client {
         self.context(run.call_id.clone(), CancellationToken::new())
     }
 
-    fn request(&self, run: ScriptRun, context: &CallContext) -> ScriptRequest {
+    fn request(&self, mut run: ScriptRun, context: &CallContext) -> ScriptRequest {
+        let progress = run.progress.take();
+        let progress = Some(self.told(&run, context, progress));
         ScriptRequest {
             caller: self.caller().to_owned(),
             code: run.code,
@@ -154,8 +160,40 @@ impl Client {
             environment: PipelineHost::environment(self.pipeline(), context, &[]),
             limits: run.limits.unwrap_or_else(|| self.runtime().script_limits()),
             abort: run.abort,
-            progress: run.progress,
+            progress,
         }
+    }
+
+    /// Tells the stream of events what a script puts out, and `progress` everything.
+    fn told(
+        &self,
+        run: &ScriptRun,
+        context: &CallContext,
+        progress: Option<ProgressSink>,
+    ) -> ProgressSink {
+        let events = self.runtime().events().clone();
+        let run_id = Arc::clone(&context.run().id);
+        let call = Arc::new(EventCall {
+            call_id: context.call_id.clone(),
+            parent_call_id: None,
+            tool_name: SCRIPT_NAME.to_owned(),
+            arguments: json!({"code": run.code}),
+            origin: context.origin,
+        });
+        Arc::new(move |step: Progress<'_>| {
+            if let Progress::Output(Output::Text(text) | Output::Console(text)) = &step
+                && events.has_subscribers()
+            {
+                events.send(RuntimeEvent {
+                    run_id: Arc::clone(&run_id),
+                    call: Some(Arc::clone(&call)),
+                    kind: EventKind::Output(text.to_string()),
+                });
+            }
+            if let Some(progress) = &progress {
+                progress(step);
+            }
+        })
     }
 
     fn running(

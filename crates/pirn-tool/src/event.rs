@@ -87,6 +87,23 @@ impl RuntimeEvent {
             kind: EventKind::Note(text.into()),
         }
     }
+
+    /// A server's new state, which belongs to no run.
+    pub fn server(
+        name: impl Into<String>,
+        state: impl Into<String>,
+        detail: Option<String>,
+    ) -> Self {
+        Self {
+            run_id: Arc::from(""),
+            call: None,
+            kind: EventKind::Server {
+                name: name.into(),
+                state: state.into(),
+                detail,
+            },
+        }
+    }
 }
 
 /// Receives events in order. Must not block.
@@ -141,6 +158,14 @@ impl EventBus {
             bus: Arc::downgrade(&self.inner),
             number,
         }
+    }
+
+    /// Whether anybody listens. Events that are dear to make need not be made where nobody does.
+    pub fn has_subscribers(&self) -> bool {
+        let subscribers = self.inner.subscribers.read();
+        !subscribers
+            .unwrap_or_else(PoisonError::into_inner)
+            .is_empty()
     }
 
     /// Gives an event to all subscribers, in the order in which they subscribed.

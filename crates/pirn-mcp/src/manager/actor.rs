@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use tokio::sync::{broadcast, mpsc, oneshot, watch};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -16,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 use self::live::{Live, LiveEvent};
 use self::report::list_problem;
 use self::waiter::Waiter;
+use super::announcer::Announcer;
 use super::attempt::{ConnectAttempt, OpenServer};
 use super::backoff::{Backoff, may_pass};
 use super::link::{Connector, LineSink};
@@ -64,7 +65,7 @@ pub(super) enum Command {
 pub(super) struct ActorContext {
     pub(super) connector: Arc<dyn Connector>,
     pub(super) publisher: Arc<Publisher>,
-    pub(super) events: broadcast::Sender<ServerEvent>,
+    pub(super) announcer: Announcer,
 }
 
 /// The ends of the channels that belong to the task.

@@ -9,6 +9,7 @@
 mod clients;
 mod embedding;
 mod ends;
+mod events;
 mod place;
 mod scripts;
 mod servers;

@@ -23,7 +23,8 @@ for line in sys.stdin:
     print(json.dumps({"jsonrpc": "2.0", "id": message["id"], **answer}), flush=True)
 "#;
 
-fn runtime(place: &Place) -> Runtime {
+/// A runtime with the server `one`.
+pub(crate) fn runtime(place: &Place) -> Runtime {
     let program = place.write("server.py", SERVER);
     let config = place.write(
         "mcp.json",

@@ -14,7 +14,7 @@ use tokio::sync::{oneshot, watch};
 use super::answer::Answer;
 use super::grant::{Grant, GrantStore, GrantStoreError, MemoryGrants};
 use super::request::{ApprovalRequest, Scope};
-use crate::event::{EventCall, EventKind, EventSink, RuntimeEvent};
+use crate::event::{EventBus, EventCall, EventKind, RuntimeEvent};
 use state::{QueueEvent, QueueState};
 
 pub use asking::{Asking, Reply};
@@ -69,7 +69,7 @@ struct Inner {
     session: MemoryGrants,
     absence: Absence,
     responder: Option<Responder>,
-    events: Option<EventSink>,
+    events: EventBus,
 }
 
 impl fmt::Debug for ApprovalQueue {
@@ -285,9 +285,7 @@ impl ApprovalQueue {
     fn respond(&self, respond: &Responder, request: ApprovalRequest) -> Asking {
         let shared = Arc::new(request);
         let request = &*shared;
-        if self.inner.events.is_some() {
-            self.emit(QueueEvent::Asked(Arc::clone(&shared)));
-        }
+        self.emit(QueueEvent::Asked(Arc::clone(&shared)));
         let answer = respond(request);
         let reply = match self.keep(request, &answer) {
             Ok(_) => {
@@ -298,7 +296,7 @@ impl ApprovalQueue {
             }
             Err(error) => Reply::unanswered(error.to_string()),
         };
-        if self.inner.events.is_some() {
+        if self.inner.events.has_subscribers() {
             self.emit(QueueEvent::Answered(
                 Arc::clone(&shared),
                 reply.answer.clone(),
@@ -321,6 +319,11 @@ impl ApprovalQueue {
         }
     }
 
+    /// Questions and answers as events, for a runtime that tells them with everything else.
+    pub fn events(&self) -> &EventBus {
+        &self.inner.events
+    }
+
     /// Makes the changes visible under a new revision.
     fn publish(&self, mut state: MutexGuard<'_, QueueState>) {
         let revision = state.advance();
@@ -334,9 +337,9 @@ impl ApprovalQueue {
 
     /// Tells the stream of events; not under the lock, since who listens may look at the queue.
     fn emit(&self, event: QueueEvent) {
-        let Some(events) = &self.inner.events else {
+        if !self.inner.events.has_subscribers() {
             return;
-        };
+        }
         let (request, kind) = match event {
             QueueEvent::Asked(request) => {
                 let kind = EventKind::Asked(Arc::clone(&request));
@@ -351,7 +354,7 @@ impl ApprovalQueue {
                 (request, kind)
             }
         };
-        events(RuntimeEvent {
+        self.inner.events.send(RuntimeEvent {
             run_id: Arc::from(request.run_id.as_str()),
             call: request.call_id.as_ref().map(|call_id| {
                 Arc::new(EventCall {

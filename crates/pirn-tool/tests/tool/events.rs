@@ -34,7 +34,7 @@ async fn every_event_names_run_call_parent_tool_and_arguments() {
         ));
     }));
     let queue = ApprovalQueue::builder()
-        .events(bus.sink())
+        .events(bus.clone())
         .answered_by(|_| Answer::deny());
     let policy = RulePolicy {
         rules: vec![Rule::for_effects(Verdict::Ask, Effects::WRITE)],

@@ -93,8 +93,9 @@ impl Actor {
     }
 
     pub(super) fn tell(&self, event: ServerEvent) {
-        // Nobody has to listen.
-        let _unheard = self.context.events.send(event);
+        // Listeners may look at the state.
+        let problem = self.channels.snapshot.borrow().problem.clone();
+        self.context.announcer.tell(event, problem.as_ref());
     }
 }
 

@@ -9,13 +9,13 @@ use super::super::answer::Answer;
 use super::super::grant::{GrantStore, MemoryGrants};
 use super::super::request::ApprovalRequest;
 use super::{Absence, ApprovalQueue, Inner, Responder};
-use crate::event::EventSink;
+use crate::event::EventBus;
 
 /// Puts an [`ApprovalQueue`] together.
 pub struct ApprovalQueueBuilder {
     lasting: Arc<dyn GrantStore>,
     absence: Absence,
-    events: Option<EventSink>,
+    events: EventBus,
 }
 
 impl fmt::Debug for ApprovalQueueBuilder {
@@ -43,10 +43,10 @@ impl ApprovalQueueBuilder {
         self
     }
 
-    /// Sets who hears of questions and answers.
+    /// Sets where questions and answers are told.
     #[must_use]
-    pub fn events(mut self, events: EventSink) -> Self {
-        self.events = Some(events);
+    pub fn events(mut self, events: EventBus) -> Self {
+        self.events = events;
         self
     }
 
@@ -90,7 +90,7 @@ impl ApprovalQueue {
         ApprovalQueueBuilder {
             lasting: Arc::new(MemoryGrants::new()),
             absence: Absence::default(),
-            events: None,
+            events: EventBus::new(),
         }
     }
 }
