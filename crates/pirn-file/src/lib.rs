@@ -33,6 +33,7 @@ mod held_folder;
 mod lock;
 mod new;
 mod rotating_log;
+mod spill;
 mod target;
 
 pub use append::{AppendError, AppendFile};
@@ -43,4 +44,5 @@ pub use held_folder::{Entry, EntryKind, HeldFolder, open_readable, opened_path};
 pub use lock::FileLock;
 pub use new::{create_new, create_unique, make_private_folder, write_unique};
 pub use rotating_log::RotatingLog;
+pub use spill::{SPILL_BYTES_MAX, SpillFolder};
 pub use target::real_target;

@@ -16,6 +16,25 @@ pub fn make_private_folder(folder: &Path) -> io::Result<()> {
     builder.create(folder)
 }
 
+/// Makes a new folder in one that must exist, with a name that nobody can foresee: `<prefix><16 hexadecimal digits>`. Only its
+/// owner can use it.
+pub(crate) fn make_unique_folder(parent: &Path, prefix: &str) -> io::Result<PathBuf> {
+    let mut builder = std::fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    let mut last = io::Error::from(io::ErrorKind::AlreadyExists);
+    for _ in 0..NAME_TRIES_MAX {
+        let random = getrandom::u64().map_err(|error| io::Error::other(error.to_string()))?;
+        let path = parent.join(format!("{prefix}{random:016x}"));
+        match builder.create(&path) {
+            Ok(()) => return Ok(path),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => last = error,
+            Err(error) => return Err(error),
+        }
+    }
+    Err(last)
+}
+
 /// Makes a file that only its owner can use. Fails with [`io::ErrorKind::AlreadyExists`] where the name is taken, also by a link.
 pub fn create_new(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();

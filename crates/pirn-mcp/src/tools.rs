@@ -10,11 +10,10 @@ mod progress;
 mod resources;
 mod result;
 mod schema;
-mod spill;
 mod summary;
 mod text;
 
-pub use spill::SpillFolder;
+pub use pirn_file::SpillFolder;
 pub use summary::{SectionTools, ServerSummary, servers_section};
 
 pub(crate) use definition::{ServerProfile, tool_specs};
@@ -23,3 +22,6 @@ pub(crate) use handler::ToolCaller;
 pub(crate) use progress::{progress_sink, progress_text};
 pub use resources::RESOURCE_TOOL_NAMES;
 pub(crate) use resources::{ResourceList, ResourceSource, resource_tools};
+
+/// How files begin that hold what results cannot show.
+const SPILL_PREFIX: &str = "pirn-mcp-";

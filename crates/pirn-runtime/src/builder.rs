@@ -5,10 +5,11 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use pirn_codemode::{EngineOptions, ScriptStore, StoreBackend};
+use pirn_file::SpillFolder;
 use pirn_mcp::Elicitor;
 use pirn_sandbox::{BackgroundChildren, NetworkAsker, Sandbox};
 use pirn_settings::{HostEnv, Settings};
-use pirn_tool::{ApprovalQueue, EventBus, Hook, Registry, Tool, ToolResult};
+use pirn_tool::{ApprovalQueue, EventBus, EventSubscription, Hook, Registry, Tool, ToolResult};
 use pirn_tools::{ToolsOptions, builtin_tools};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -21,7 +22,7 @@ use crate::host_questions::HostQuestions;
 use crate::runtime::{Inner, Runtime};
 use crate::script_limits::{board_limits, engine_options, script_limits};
 use crate::server_questions::ServerQuestions;
-use crate::servers::{ServerOptions, Servers};
+use crate::servers::{ServerOptions, ServerPlace, Servers};
 
 /// Which of the built-in tools a runtime has.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -50,6 +51,7 @@ pub struct RuntimeBuilder {
     approvals: Option<ApprovalQueue>,
     engine: Option<EngineOptions>,
     script_store: Arc<dyn StoreBackend>,
+    spill: Option<SpillFolder>,
 }
 
 impl std::fmt::Debug for RuntimeBuilder {
@@ -79,6 +81,7 @@ impl RuntimeBuilder {
             approvals: None,
             engine: None,
             script_store: Arc::new(ScriptStore::default()),
+            spill: None,
         }
     }
 
@@ -153,6 +156,14 @@ impl RuntimeBuilder {
         self
     }
 
+    /// Sets where files go that hold what results cannot show: for a front end whose user or session reads them when the runtime
+    /// is gone. Without it they go into a folder of the runtime's own, and with it.
+    #[must_use]
+    pub fn spill(mut self, folder: SpillFolder) -> Self {
+        self.spill = Some(folder);
+        self
+    }
+
     fn tools_options(
         &self,
         sandbox: Option<&Sandbox>,
@@ -209,25 +220,21 @@ impl RuntimeBuilder {
         let sandbox = confinement.as_deref().and_then(Confinement::sandbox);
         let background = BackgroundChildren::new();
         let tools_options = self.tools_options(sandbox, &background);
-        match self.builtin {
-            BuiltinTools::All => register_all(&registry, builtin_tools(tools_options)),
-            BuiltinTools::Listed => {
-                register_all(&registry, builtin_tools(tools_options).iter().map(listed));
-            }
-            BuiltinTools::None => {}
-        }
+        register_builtin(&registry, self.builtin, tools_options);
         register_all(&registry, self.tools);
+        let spill = self
+            .spill
+            .unwrap_or_else(|| SpillFolder::temporary(&self.env.temp_dir));
         let servers = self
             .servers
             .map(|options| {
-                Servers::prepare(
-                    options,
-                    elicitor,
-                    &registry,
-                    &self.folder,
-                    &self.settings.sandbox,
-                    &self.env,
-                )
+                let place = ServerPlace {
+                    folder: &self.folder,
+                    sandbox: &self.settings.sandbox,
+                    env: &self.env,
+                    spill: &spill,
+                };
+                Servers::prepare(options, elicitor, &registry, &place)
             })
             .transpose()?;
         let evals = match self.evals {
@@ -253,13 +260,7 @@ impl RuntimeBuilder {
             }
         };
         let events = EventBus::new();
-        let questions = self.approvals.as_ref().map(ApprovalQueue::events);
-        let states = servers.as_ref().map(|servers| servers.manager().events());
-        let told = questions
-            .into_iter()
-            .chain(states)
-            .map(|from| from.subscribe(events.sink()))
-            .collect();
+        let told = told_by(self.approvals.as_ref(), servers.as_ref(), &events);
         Ok(Runtime::from_parts(Inner {
             registry,
             hooks: self.hooks,
@@ -275,7 +276,7 @@ impl RuntimeBuilder {
             script_store: self.script_store,
             board,
             scripts: OnceLock::new(),
-            temp_dir: self.env.temp_dir,
+            spill,
             lifetime: CancellationToken::new(),
             work: TaskTracker::new(),
             background,
@@ -307,6 +308,31 @@ fn default_engine(settings: &Settings) -> EngineOptions {
         memory_bytes_max: EngineOptions::default().memory_bytes_max,
         ..engine_options(codemode, &script_limits(codemode))
     }
+}
+
+fn register_builtin(registry: &Registry, builtin: BuiltinTools, options: ToolsOptions) {
+    match builtin {
+        BuiltinTools::All => register_all(registry, builtin_tools(options)),
+        BuiltinTools::Listed => {
+            register_all(registry, builtin_tools(options).iter().map(listed));
+        }
+        BuiltinTools::None => {}
+    }
+}
+
+/// Brings what the queue and the servers tell onto the stream, as long as what is given back lives.
+fn told_by(
+    approvals: Option<&ApprovalQueue>,
+    servers: Option<&Servers>,
+    events: &EventBus,
+) -> Vec<EventSubscription> {
+    let questions = approvals.map(ApprovalQueue::events);
+    let states = servers.map(|servers| servers.manager().events());
+    questions
+        .into_iter()
+        .chain(states)
+        .map(|from| from.subscribe(events.sink()))
+        .collect()
 }
 
 fn register_all(registry: &Registry, tools: impl IntoIterator<Item = Tool>) {

@@ -35,6 +35,7 @@ mod scripts;
 mod server_questions;
 mod servers;
 mod tool_filter;
+mod whole_results;
 
 pub use agent_policy::{AgentPolicy, Commands};
 pub use builder::{BuiltinTools, RuntimeBuilder};
@@ -54,3 +55,6 @@ pub use servers::{
     sign_in_service, trace_file,
 };
 pub use tool_filter::ToolFilter;
+pub use whole_results::{
+    WHOLE_RESULT_BYTES_MAX, WHOLE_RESULTS_BYTES_MAX, WholeResult, WholeResults,
+};

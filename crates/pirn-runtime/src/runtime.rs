@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use pirn_codemode::{BoardLimits, ScriptLimits, ScriptService, ScriptServiceOptions, StoreBackend};
+use pirn_file::SpillFolder;
 use pirn_sandbox::BackgroundChildren;
 use pirn_settings::HostEnv;
 use pirn_tool::{ApprovalQueue, EventBus, EventSubscription, Hook, Registry};
@@ -48,8 +49,8 @@ pub(crate) struct Inner {
     pub(crate) board: BoardLimits,
     /// Made with the first script: many runs have none.
     pub(crate) scripts: OnceLock<ScriptService>,
-    /// Where whole outputs are kept.
-    pub(crate) temp_dir: PathBuf,
+    /// What results cannot show.
+    pub(crate) spill: SpillFolder,
     /// Fires at the end: what runs stops, and processes left in the background die.
     pub(crate) lifetime: CancellationToken,
     /// What clients do at present.
@@ -111,6 +112,11 @@ impl Runtime {
     /// Everything that happens: to the calls of all clients, to questions and to servers, and what scripts put out.
     pub fn events(&self) -> &EventBus {
         &self.inner.events
+    }
+
+    /// The files of what results cannot show, which last as long as this runtime unless its builder was given another folder.
+    pub fn spill(&self) -> &SpillFolder {
+        &self.inner.spill
     }
 
     /// A view of this runtime for one front end.

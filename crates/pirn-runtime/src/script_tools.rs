@@ -42,7 +42,7 @@ impl Client {
             caller: self.caller().to_owned(),
             limits: self.runtime().script_limits(),
             layout: tools.layout,
-            folder: Some(OutputFolder::new(&self.runtime().inner().temp_dir)),
+            folder: Some(OutputFolder::over(self.runtime().spill().clone())),
             catalog: tools.catalog,
             models: tools.models,
             yield_after: tools.yield_after,

@@ -37,6 +37,16 @@ pub struct ServerOptions {
     pub tracing: Tracing,
 }
 
+/// Where servers work, and where their files go.
+pub(crate) struct ServerPlace<'a> {
+    /// The project's folder.
+    pub(crate) folder: &'a Path,
+    pub(crate) sandbox: &'a SandboxSettings,
+    pub(crate) env: &'a HostEnv,
+    /// The files of what their results cannot show.
+    pub(crate) spill: &'a SpillFolder,
+}
+
 /// The MCP servers of a runtime. Dropping them ends them at once; the runtime's shutdown lets them close.
 #[derive(Debug)]
 pub struct Servers {
@@ -51,10 +61,9 @@ impl Servers {
         options: ServerOptions,
         elicitor: Option<Arc<dyn Elicitor>>,
         registry: &Registry,
-        folder: &Path,
-        sandbox: &SandboxSettings,
-        env: &HostEnv,
+        place: &ServerPlace<'_>,
     ) -> Result<Self, Error> {
+        let env = place.env;
         let http = if reaches_hosts(&options.entries) {
             http_client()?
         } else {
@@ -64,11 +73,11 @@ impl Servers {
         let home = env.pirn_home.as_ref();
         let manager = McpManager::new(ManagerOptions {
             registry: registry.clone(),
-            environment: config_environment(folder, sandbox, env)?,
+            environment: config_environment(place.folder, place.sandbox, env)?,
             folders: ManagerFolders {
                 logs: home.map(|home| home.join(LOG_FOLDER)),
                 protocol_cache: home.map(|home| home.join(PROTOCOL_CACHE_FILE)),
-                spill: SpillFolder::new(&env.temp_dir),
+                spill: place.spill.clone(),
             },
             client_name: CLIENT_NAME.to_owned(),
             client_version: env!("CARGO_PKG_VERSION").to_owned(),

@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::receipt::json_size;
+
 /// One piece of a tool result, in the shape of a Model Context Protocol content block.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
@@ -69,6 +71,16 @@ impl ToolResult {
             content: vec![ContentBlock::text(text)],
             ..Self::default()
         }
+    }
+
+    /// What it holds, in bytes: texts and data as they are, values as JSON.
+    pub fn size_bytes(&self) -> usize {
+        let blocks = self.content.iter().map(|block| match block {
+            ContentBlock::Text { text } => text.len(),
+            ContentBlock::Image { data, .. } | ContentBlock::Audio { data, .. } => data.len(),
+        });
+        let values = [&self.structured, &self.details].into_iter().flatten();
+        blocks.sum::<usize>() + values.map(json_size).sum::<usize>()
     }
 
     /// A failed result of one text block.

@@ -296,7 +296,7 @@ pub fn json_start(value: &Value) -> String {
 const START_BYTES_MAX: usize = 4 * (RECEIPT_START_CHARS_MAX + 1);
 
 /// The length of a value as compact JSON, without building the text.
-fn json_size(value: &Value) -> usize {
+pub(crate) fn json_size(value: &Value) -> usize {
     struct Counter(usize);
     impl std::io::Write for Counter {
         fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {

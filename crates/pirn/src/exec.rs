@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pirn_codemode::{Abort, OutputFolder, ScriptLimits, StoreBackend, store_notes, tool_names};
+use pirn_file::SpillFolder;
 use pirn_mcp::ConfigProblem;
 use pirn_runtime::{
     Client, ClientOptions, Confinement, EffectPolicy, Runtime, RuntimeBuilder, ScriptEnd,
@@ -54,6 +55,8 @@ struct Plan {
     limits: ScriptLimits,
     store: Option<Arc<dyn StoreBackend>>,
     answering: Answering,
+    /// The files of what results cannot show.
+    spill: SpillFolder,
     /// Where it is shown that servers are starting.
     display: Display,
 }
@@ -145,7 +148,9 @@ impl Plan {
         };
         let policy = policy.deny(union(&arguments.deny), "--deny");
         let limits = limits(&arguments, &file, settings);
-        let folder = OutputFolder::new(&invocation.host.temp_dir);
+        // Whoever ran the script reads them afterwards.
+        let spill = SpillFolder::new(&invocation.host.temp_dir);
+        let folder = OutputFolder::over(spill.clone());
         let answering = Answering::new(&arguments, file.source.options, folder);
         let display = if arguments.quiet {
             Display::Lines
@@ -164,6 +169,7 @@ impl Plan {
             limits,
             store,
             answering,
+            spill,
             display,
         })
     }
@@ -178,6 +184,7 @@ impl Plan {
         let codemode = settings.codemode.clone();
         let mut builder = Runtime::builder(invocation.host.clone(), cwd)
             .settings(settings)
+            .spill(self.spill.clone())
             .engine(EngineOptions {
                 live_vms_max: LIVE_VMS_MAX,
                 ..engine_options(&codemode, &self.limits)

@@ -1,32 +1,37 @@
 //! Files for what a result cannot show: whole outputs, and images.
 
 use std::collections::BTreeMap;
-use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use base64::Engine as _;
+use pirn_file::SpillFolder;
 use sha2::{Digest as _, Sha256};
 
 /// A folder for output files. Clones share what they know of images already saved.
 #[derive(Debug, Clone)]
 pub struct OutputFolder {
-    path: PathBuf,
+    files: SpillFolder,
     images: Arc<Mutex<BTreeMap<[u8; 32], PathBuf>>>,
 }
 
 impl OutputFolder {
-    /// Files go into `path`, which must exist. They are readable by their owner alone.
-    pub fn new(path: impl Into<PathBuf>) -> Self {
+    /// Files go into `path` and stay there. They are readable by their owner alone.
+    pub fn new(path: impl AsRef<Path>) -> Self {
+        Self::over(SpillFolder::new(path.as_ref()))
+    }
+
+    /// Files go into the folder of a run or session, within its bounds and for its time.
+    pub fn over(files: SpillFolder) -> Self {
         Self {
-            path: path.into(),
+            files,
             images: Arc::default(),
         }
     }
 
-    /// Writes a new file `pirn-exec-<16 hex digits>.<extension>`.
-    fn write(&self, bytes: &[u8], extension: &str) -> io::Result<PathBuf> {
-        pirn_file::write_unique(&self.path, "pirn-exec-", extension, bytes)
+    /// Writes a new file `pirn-exec-<16 hex digits>.<extension>`. The error is a clause for people.
+    fn write(&self, bytes: &[u8], extension: &str) -> Result<PathBuf, String> {
+        self.files.write("pirn-exec-", extension, bytes)
     }
 }
 
@@ -61,7 +66,7 @@ pub(super) fn save_text(folder: Option<&OutputFolder>, text: &str) -> Saved {
         text.starts_with(['{', '[']) && serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok();
     match folder.write(text.as_bytes(), if is_json { "json" } else { "txt" }) {
         Ok(path) => Saved::File(path),
-        Err(error) => Saved::Not(format!("{}: {error}", folder.path.display())),
+        Err(why) => Saved::Not(why),
     }
 }
 
@@ -78,14 +83,14 @@ pub(super) fn save_image(folder: Option<&OutputFolder>, data: &str, mime_type: &
     let digest: [u8; 32] = Sha256::digest(&bytes).into();
     // Held while the file is written, so that two results with one image make one file.
     let mut images = folder.images.lock().unwrap_or_else(PoisonError::into_inner);
-    let path = match images.get(&digest).filter(|path| path.exists()) {
+    let path = match images.get(&digest).filter(|path| folder.files.holds(path)) {
         Some(path) => path.clone(),
         None => match folder.write(&bytes, extension(mime_type)) {
             Ok(path) => {
                 images.insert(digest, path.clone());
                 path
             }
-            Err(error) => return not_saved(format!("{}: {error}", folder.path.display())),
+            Err(why) => return not_saved(why),
         },
     };
     format!(

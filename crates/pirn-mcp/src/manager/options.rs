@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use pirn_file::SpillFolder;
 use pirn_tool::{Registry, WaitClock};
 use tokio_util::sync::CancellationToken;
 
@@ -11,7 +12,6 @@ use crate::config::ConfigEnvironment;
 use crate::connection::RequestOptions;
 use crate::elicitation::Elicitor;
 use crate::oauth::{Interaction, OAuth};
-use crate::tools::SpillFolder;
 
 /// What an [`McpManager`](crate::McpManager) is made with.
 #[derive(Clone)]

@@ -2,9 +2,10 @@
 
 use std::path::PathBuf;
 
+use pirn_file::SpillFolder;
 use pirn_tool::ContentBlock;
 
-use super::spill::SpillFolder;
+use super::SPILL_PREFIX;
 use super::text::{end_within, start_within};
 
 #[cfg(test)]
@@ -33,7 +34,7 @@ pub(super) fn fit(content: Vec<ContentBlock>, spill: &SpillFolder) -> FittedCont
         };
     }
     let whole = texts.join("\n");
-    let (full_text, place) = match spill.write(whole.as_bytes(), extension(&whole)) {
+    let (full_text, place) = match spill.write(SPILL_PREFIX, extension(&whole), whole.as_bytes()) {
         Ok(path) => {
             let place = format!("Full output: {} (read with offset/limit)", path.display());
             (Some(path), place)

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use pirn_file::SpillFolder;
 use pirn_tool::{
     Annotations, Containment, Effects, Namespace, Tool, ToolSpec, mcp_namespace, mcp_tool_names,
 };
@@ -11,7 +12,6 @@ use serde_json::Value;
 use super::exposure::{exposure_of, to_exposure};
 use super::handler::{McpToolHandler, ToolCaller};
 use super::schema::{input_schema, output_schema};
-use super::spill::SpillFolder;
 use super::text::{cut_end, quoted};
 use crate::config::{
     AnnotationTrust, EffectRules, McpExposure, ServerEntry, ToolExposures, TransportEntry,

@@ -3,11 +3,11 @@
 use std::sync::{Arc, OnceLock};
 
 use futures_util::future::BoxFuture;
+use pirn_file::SpillFolder;
 use pirn_tool::{CallContext, Origin, SchemaCheck, ToolHandler, ToolResult};
 use serde_json::{Map, Value, json};
 
 use super::result::{ResultOrigin, to_nested_result, to_tool_result};
-use super::spill::SpillFolder;
 use crate::error::Error;
 
 #[cfg(test)]

@@ -6,9 +6,10 @@ use std::path::PathBuf;
 use base64::Engine as _;
 use base64::engine::general_purpose::{GeneralPurpose, STANDARD};
 use base64::engine::{DecodePaddingMode, GeneralPurposeConfig};
+use pirn_file::SpillFolder;
 use pirn_tool::ContentBlock;
 
-use super::spill::SpillFolder;
+use super::SPILL_PREFIX;
 use super::text::{cut_end, one_line, size};
 
 #[cfg(test)]
@@ -101,7 +102,7 @@ impl Media {
         spill: &SpillFolder,
     ) {
         let facts = format!("{}{}", type_prefix(declared_type), size(bytes.len() as u64));
-        match spill.write(bytes, extension) {
+        match spill.write(SPILL_PREFIX, extension, bytes) {
             Ok(path) => {
                 self.text(format!("[{what} ({facts}) saved to {}]", path.display()));
                 self.saved.push(path);

@@ -7,10 +7,10 @@ mod specs;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
+use pirn_file::SpillFolder;
 use pirn_tool::{CallContext, Exposure, Tool, ToolResult};
 use serde_json::Value;
 
-use super::spill::SpillFolder;
 use super::text::quoted;
 use crate::connection::Page;
 use crate::error::Error;

@@ -2,12 +2,12 @@
 
 mod agreement;
 
+use pirn_file::SpillFolder;
 use pirn_tool::{ContentBlock, SchemaCheck, ToolResult};
 use serde_json::{Map, Value, json};
 
 use super::cut::{FittedContent, TEXT_BYTES_MAX, fit};
 use super::media::Media;
-use super::spill::SpillFolder;
 use super::text::{cut_end, one_line, quoted, size};
 use agreement::says_the_same;
 

@@ -27,6 +27,14 @@ impl Place {
         path
     }
 
+    /// How many files there are in the folders of runs.
+    pub(crate) fn temporary_files(&self) -> usize {
+        let folders = std::fs::read_dir(self.0.path().join("tmp")).unwrap();
+        folders
+            .map(|folder| std::fs::read_dir(folder.unwrap().path()).unwrap().count())
+            .sum()
+    }
+
     pub(crate) fn builder(&self) -> RuntimeBuilder {
         let host = HostEnv {
             cwd: self.project(),

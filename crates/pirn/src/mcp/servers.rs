@@ -1,5 +1,6 @@
 //! Running servers, for as long as one command needs them.
 
+use pirn_file::SpillFolder;
 use pirn_mcp::{ConfigProblem, ServerOrigin, ServerSelection, ServerState, ServerStatus, Tracing};
 use pirn_runtime::{BuiltinTools, LOGIN_COMMAND, Runtime, ServerOptions, Servers};
 use tokio_util::sync::CancellationToken;
@@ -187,6 +188,8 @@ pub(super) fn with_servers<T>(
         let runtime = Runtime::builder(invocation.host.clone(), &invocation.host.cwd)
             .settings(configuration.settings.clone())
             .builtin_tools(BuiltinTools::None)
+            // The user reads them afterwards.
+            .spill(SpillFolder::new(&invocation.host.temp_dir))
             .servers(options);
         let queue = questions::queue(invocation);
         let runtime = match &queue {

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use pirn_file::SpillFolder;
 use pirn_tool::Registry;
 
 use super::support::stdio;
@@ -9,7 +10,6 @@ use crate::config::{ConfigEnvironment, ServerEntry, StdioEntry, TransportEntry};
 use crate::connection::Protocol::{self, Legacy, Modern};
 use crate::connection::ProtocolCache;
 use crate::manager::{ManagerFolders, ManagerOptions, McpManager, Tracing};
-use crate::tools::SpillFolder;
 
 /// A server that is this shell script, and notes its start first.
 fn program(script: &str) -> ServerEntry {

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
+use pirn_file::SpillFolder;
 use pirn_tool::{Exposure, Registry};
 use serde_json::{Map, Value};
 use tokio::sync::broadcast;
@@ -21,7 +22,6 @@ use crate::manager::link::{ConnectRequest, Connector, Link};
 use crate::manager::{
     ManagerFolders, ManagerOptions, McpManager, ServerEvent, ServerState, Tracing,
 };
-use crate::tools::SpillFolder;
 
 pub(super) use server::FakeServer;
 

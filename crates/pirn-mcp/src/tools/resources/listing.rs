@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use futures_util::future::join_all;
+use pirn_file::SpillFolder;
 use pirn_tool::{CallContext, ContentBlock, ToolResult};
 use serde_json::{Map, Value, json};
 
@@ -11,7 +12,6 @@ use crate::error::{Error, ErrorKind};
 use crate::tools::cut::fit;
 use crate::tools::handler::{error_result, with_hints};
 use crate::tools::result::indented;
-use crate::tools::spill::SpillFolder;
 
 /// Pages read of one server; a server that has more is taken for one that never ends.
 const PAGES_MAX: usize = 1_000;

@@ -1,5 +1,6 @@
 //! The contents of one resource.
 
+use pirn_file::SpillFolder;
 use pirn_tool::{CallContext, ContentBlock, Origin, ToolResult};
 use serde_json::{Map, Value, json};
 
@@ -8,7 +9,6 @@ use crate::tools::cut::fit;
 use crate::tools::handler::error_result;
 use crate::tools::media::Media;
 use crate::tools::result::add_resource;
-use crate::tools::spill::SpillFolder;
 use crate::tools::text::{one_line, quoted};
 
 /// What the contents of a resource consist of; the rest is for interfaces.
