@@ -15,6 +15,14 @@
 //! assert_eq!(app.take_orders(), [Order::Say("hi".to_owned())]);
 //! ```
 
+#![cfg_attr(
+    test,
+    allow(
+        clippy::disallowed_methods,
+        reason = "tests prepare and inspect what they test"
+    )
+)]
+
 mod app;
 mod call;
 mod commands;
@@ -24,6 +32,8 @@ mod keys;
 mod news;
 mod picker;
 mod question;
+#[cfg(test)]
+mod reference;
 #[cfg(unix)]
 mod run;
 mod transcript;

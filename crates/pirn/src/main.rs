@@ -26,6 +26,7 @@ mod eval;
 mod event_loop;
 mod exec;
 mod failure;
+mod interactive;
 mod interrupt;
 mod invocation;
 mod listing;
@@ -82,8 +83,7 @@ Add a server: pirn mcp add NAME https://... , then pirn mcp list
 fn run() -> Result<Exit, Failure> {
     let arguments = command_line::normalised(std::env::args_os());
     if arguments.len() <= 1 {
-        standard::write_out(WELCOME)?;
-        return Ok(Exit::Success);
+        return alone();
     }
     let command_line = match CommandLine::try_parse_from(arguments) {
         Ok(command_line) => command_line,
@@ -109,6 +109,16 @@ fn run() -> Result<Exit, Failure> {
         Command::Doctor(arguments) => doctor::run(&arguments, &invocation),
         Command::Completions(arguments) => completions(&arguments),
     }
+}
+
+/// `pirn` without arguments: the interface where it can be shown, else what Pirn is.
+fn alone() -> Result<Exit, Failure> {
+    let invocation = Invocation::read()?;
+    if !interactive::is_possible(&invocation) {
+        standard::write_out(WELCOME)?;
+        return Ok(Exit::Success);
+    }
+    interactive::run(&invocation)
 }
 
 fn completions(arguments: &CompletionsArguments) -> Result<Exit, Failure> {

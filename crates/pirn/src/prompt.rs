@@ -1,7 +1,7 @@
 //! `pirn -p`: a model works with the tools until it has an answer.
 
 mod arguments;
-mod choice;
+pub(crate) mod choice;
 mod model;
 mod output;
 mod request;
@@ -37,7 +37,7 @@ use output::Output;
 pub(crate) use arguments::PromptArguments;
 
 /// The folder of sessions, in Pirn's own.
-const SESSIONS_FOLDER: &str = "sessions";
+pub(crate) const SESSIONS_FOLDER: &str = "sessions";
 
 pub(crate) fn run(arguments: &PromptArguments, invocation: &Invocation) -> Result<Exit, Failure> {
     let cwd = working_folder(arguments.cwd.as_ref(), invocation)?;
@@ -91,11 +91,12 @@ pub(crate) fn run(arguments: &PromptArguments, invocation: &Invocation) -> Resul
     ended
 }
 
-struct Work<'a> {
-    arguments: &'a PromptArguments,
-    invocation: &'a Invocation,
-    settings: &'a Settings,
-    cwd: &'a std::path::Path,
+/// A conversation that is to be had.
+pub(crate) struct Work<'a> {
+    pub(crate) arguments: &'a PromptArguments,
+    pub(crate) invocation: &'a Invocation,
+    pub(crate) settings: &'a Settings,
+    pub(crate) cwd: &'a std::path::Path,
 }
 
 impl Work<'_> {
@@ -115,7 +116,7 @@ impl Work<'_> {
         }
         let client = runtime.client(ClientOptions {
             tools: self.arguments.filter(),
-            ..ClientOptions::new(self.policy())
+            ..ClientOptions::new(self.policy(denies()))
         });
         let output = Output::new(self.arguments.mode, self.invocation);
         let (agent, mut events) = self.agent(&client, chosen, http)?;
@@ -144,12 +145,8 @@ impl Work<'_> {
         conclude(end)
     }
 
-    fn policy(&self) -> AgentPolicy {
+    pub(crate) fn policy(&self, otherwise: Otherwise) -> AgentPolicy {
         let arguments = self.arguments;
-        let otherwise = Otherwise::Deny {
-            because: "nobody can be asked here".to_owned(),
-            allowed_by: Some("--yes".to_owned()),
-        };
         let (allowed, otherwise) = if arguments.read_only {
             (
                 Effects::NONE,
@@ -219,7 +216,7 @@ impl Work<'_> {
         Agent::start(parts).map_err(|error| Failure::from(anyhow::Error::new(error)))
     }
 
-    fn prompt(&self) -> Result<Prompt, Failure> {
+    pub(crate) fn prompt(&self) -> Result<Prompt, Failure> {
         let arguments = self.arguments;
         let context_files = if arguments.no_context_files {
             ContextFiles::LeftOut
@@ -240,7 +237,7 @@ impl Work<'_> {
         Ok(prompt)
     }
 
-    fn session(&self) -> Result<Session, Failure> {
+    pub(crate) fn session(&self) -> Result<Session, Failure> {
         let unusable = |error| Failure::from(anyhow::Error::new(error));
         let home = self.invocation.host.pirn_home.as_ref();
         match &self.arguments.session {
@@ -261,6 +258,14 @@ impl Work<'_> {
             })
             .map_err(unusable),
         }
+    }
+}
+
+/// What becomes of calls that would have to be asked about, where nobody is there.
+fn denies() -> Otherwise {
+    Otherwise::Deny {
+        because: "nobody can be asked here".to_owned(),
+        allowed_by: Some("--yes".to_owned()),
     }
 }
 

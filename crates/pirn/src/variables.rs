@@ -40,6 +40,8 @@ variables! {
     VISUAL: "Editor that `pirn config edit` opens",
     EDITOR: "The same where `VISUAL` is not set; without both `vi`",
     NO_COLOR: "No colours, when not empty",
+    COLORTERM: "With `truecolor`, the interface shows all colours",
+    SSH_CONNECTION: "When set, the bytes of a key may come slowly",
     TERM: "With `dumb`, no colours and no display that moves",
 }
 

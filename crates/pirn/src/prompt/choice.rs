@@ -15,17 +15,17 @@ const NAMES_MAX: usize = 12;
 
 /// A model that can be asked.
 #[derive(Debug)]
-pub(super) struct Chosen {
-    pub(super) model: Model,
+pub(crate) struct Chosen {
+    pub(crate) model: Model,
     /// What lets requests in.
-    pub(super) credential: Credential,
+    pub(crate) credential: Credential,
     /// How much it thinks.
-    pub(super) thinking: ThinkingLevel,
+    pub(crate) thinking: ThinkingLevel,
 }
 
 /// Chooses the model: the one that was asked for, else the first one that there is a key for, else one of a server on this
 /// machine.
-pub(super) async fn choose(
+pub(crate) async fn choose(
     arguments: &PromptArguments,
     invocation: &Invocation,
     http: &reqwest::Client,

@@ -24,6 +24,8 @@ mod eval_terminal;
 mod examples;
 mod help;
 mod input;
+#[cfg(target_os = "linux")]
+mod interactive;
 mod mcp;
 mod mcp_files;
 #[cfg(target_os = "linux")]

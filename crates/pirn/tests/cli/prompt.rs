@@ -9,14 +9,14 @@ use serde_json::{Value, json};
 use crate::place::{Place, Run};
 
 /// A place, and a model that the place's `models.json` names.
-struct Desk {
-    place: Place,
+pub(crate) struct Desk {
+    pub(crate) place: Place,
     server: FakeHttp,
     event_loop: tokio::runtime::Runtime,
 }
 
 impl Desk {
-    fn new(replies: Vec<Vec<Act>>) -> Self {
+    pub(crate) fn new(replies: Vec<Vec<Act>>) -> Self {
         let event_loop = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
             .enable_all()
@@ -55,7 +55,7 @@ impl Desk {
     }
 
     /// The bodies of the requests so far.
-    fn requests(&self) -> Vec<Value> {
+    pub(crate) fn requests(&self) -> Vec<Value> {
         let seen = self.server.log().all();
         seen.into_iter()
             .filter(|seen| seen.verb == "POST")

@@ -52,6 +52,36 @@ impl Session {
         Self::on_terminal(place, arguments, variables, COLUMNS, Output::Piped)
     }
 
+    /// Starts the interface on a terminal that all three streams lead to.
+    pub(crate) fn interface(place: &Place, variables: &[(&str, &str)], columns: u16) -> Self {
+        Self::on_terminal(place, &[], variables, columns, Output::Terminal)
+    }
+
+    /// Some of what it writes; empty at the end.
+    pub(crate) fn read_some(&mut self) -> Vec<u8> {
+        let mut chunk = vec![0; 4096];
+        // Linux reports an error when the last process has closed its side.
+        let count = self.terminal.read(&mut chunk).unwrap_or_default();
+        chunk.truncate(count);
+        chunk
+    }
+
+    /// Gives the terminal another size.
+    pub(crate) fn resize(&self, columns: u16, rows: u16) {
+        let size = Winsize {
+            ws_row: rows,
+            ws_col: columns,
+            ws_xpixel: 0,
+            ws_ypixel: 0,
+        };
+        tcsetwinsize(&self.terminal, size).unwrap();
+    }
+
+    /// Waits for its end.
+    pub(crate) fn code(mut self) -> Option<i32> {
+        self.child.wait().unwrap().code()
+    }
+
     fn on_terminal(
         place: &Place,
         arguments: &[&str],

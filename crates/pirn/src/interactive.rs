@@ -1,0 +1,308 @@
+//! `pirn` on a terminal: the interface, over a conversation.
+
+mod models;
+mod orders;
+mod translate;
+
+use std::sync::Arc;
+
+use clap::Parser as _;
+use pirn_agent::{
+    Agent, AgentEvent, AgentEvents, AgentOptions, AgentParts, ClientTools, ModelChoice, Wakes,
+};
+use pirn_runtime::{ClientOptions, Confinement, EffectPolicy, Otherwise, Runtime, ScriptTools};
+use pirn_settings::Settings;
+use pirn_terminal::{ColorDepth, Connection, Style};
+use pirn_tool::{ApprovalQueue, Effects};
+use pirn_tui::{AppOptions, Keymap, News, NewsSender, RunOptions};
+use tokio_util::sync::CancellationToken;
+
+use crate::arguments::{Command, CommandLine, union};
+use crate::command_line;
+use crate::event_loop;
+use crate::failure::{Exit, Failure};
+use crate::interrupt;
+use crate::invocation::{Display, Invocation, Stream, message_style};
+use crate::mcp::{TraceWhen, server_options};
+use crate::project::Project;
+use crate::prompt::{PromptArguments, Work, choice};
+use crate::questions;
+use crate::variables::{COLORTERM, SSH_CONNECTION, TERM};
+use models::CatalogModels;
+use orders::Orders;
+
+/// The user's keys, in Pirn's folder.
+const KEYS_FILE: &str = "keybindings.json";
+/// A file of keys; all actions with several keys each need less than a tenth of it.
+const KEYS_BYTES_MAX: u64 = 256 << 10;
+
+/// Whether the interface can be shown: people sit at all three streams, and the cursor can be moved.
+pub(crate) fn is_possible(invocation: &Invocation) -> bool {
+    cfg!(unix)
+        && invocation.stdin == Stream::Terminal
+        && invocation.stdout == Stream::Terminal
+        && invocation.display == Display::Moving
+}
+
+/// What `pirn` alone means: no flag was given.
+fn no_arguments() -> Result<Box<PromptArguments>, Failure> {
+    let typed = ["pirn", "-p"].map(std::ffi::OsString::from);
+    let command_line = CommandLine::try_parse_from(command_line::normalised(typed));
+    match command_line.map(|line| line.command) {
+        Ok(Command::Prompt(arguments)) => Ok(arguments),
+        Ok(_) => Err(Failure::new(
+            Exit::Failed,
+            "the command line is not understood",
+        )),
+        Err(error) => Err(Failure::from_clap(&error)),
+    }
+}
+
+/// Shows the interface until it is left.
+pub(crate) fn run(invocation: &Invocation) -> Result<Exit, Failure> {
+    let arguments = no_arguments()?;
+    let cwd = invocation.host.cwd.clone();
+    let gates = arguments.mcp.file_kinds();
+    let project = Project::open(&cwd, gates, &arguments.approval, invocation)?;
+    let mut settings = project.settings.clone();
+    let sources = Settings::load(&cwd, project.trust, &invocation.host).sources;
+    if sources.of("sandbox.network").is_empty() {
+        // Each host that a command wants to reach is asked about.
+        settings.sandbox.network = pirn_sandbox::NetworkMode::AllowList;
+    }
+    let configuration = arguments.mcp.configuration(&project, &cwd, invocation)?;
+    let mut builder = Runtime::builder(invocation.host.clone(), &cwd).settings(settings.clone());
+    if let Some(configuration) = &configuration {
+        builder = builder.servers(server_options(configuration, TraceWhen::Asked));
+    }
+    let approvals = questions::queue(invocation);
+    if let Some(approvals) = &approvals {
+        builder = builder.approvals(approvals.clone());
+    }
+    let event_loop = event_loop::beside_main_thread()?;
+    let runtime = {
+        let _entered = event_loop.enter();
+        builder.build()?
+    };
+    let work = Work {
+        arguments: &arguments,
+        invocation,
+        settings: &settings,
+        cwd: &cwd,
+    };
+    let conversation = event_loop.block_on(begin(&work, &runtime));
+    let ended = conversation.and_then(|conversation| {
+        let shown = {
+            let _entered = event_loop.enter();
+            show(conversation, approvals, &runtime, invocation)
+        };
+        shown.map_err(|error| Failure::from(anyhow::Error::new(error)))
+    });
+    event_loop.block_on(async {
+        if let Ok(agent) = &ended {
+            agent.close().await;
+        }
+        runtime.shutdown().await;
+    });
+    event_loop.shutdown_background();
+    ended.map(|_| Exit::Success)
+}
+
+/// A conversation, and what its orders need.
+struct Conversation {
+    agent: Agent,
+    events: AgentEvents,
+    models: Arc<CatalogModels>,
+    user: pirn_runtime::Client,
+}
+
+async fn begin(work: &Work<'_>, runtime: &Runtime) -> Result<Conversation, Failure> {
+    let http = crate::catalog::http_client()?;
+    let chosen = choice::choose(work.arguments, work.invocation, &http).await?;
+    let models = Arc::new(CatalogModels::new(work.invocation, http)?);
+    let client = runtime.client(ClientOptions {
+        tools: work.arguments.filter(),
+        ..ClientOptions::new(work.policy(Otherwise::Ask))
+    });
+    let user = runtime.client(ClientOptions::new(EffectPolicy::new(
+        union(&Effects::ALL.map(|(effect, _)| effect)),
+        Otherwise::deny("the user's own commands only run"),
+    )));
+    let tools = ClientTools::new(client, user.clone(), ScriptTools::default(), work.prompt()?)?;
+    let parts = AgentParts {
+        session: work.session()?,
+        models: Arc::clone(&models) as Arc<dyn pirn_agent::Models>,
+        tools: Arc::new(tools),
+        choice: ModelChoice::new(chosen.model, chosen.thinking),
+        options: AgentOptions {
+            wakes: Wakes::AfterSettling,
+            ..AgentOptions::default()
+        },
+        runtime_events: Some(runtime.events().clone()),
+    };
+    let (agent, events) =
+        Agent::start(parts).map_err(|error| Failure::from(anyhow::Error::new(error)))?;
+    Ok(Conversation {
+        agent,
+        events,
+        models,
+        user,
+    })
+}
+
+/// Shows the conversation on the main thread. Gives the agent back to be closed.
+fn show(
+    conversation: Conversation,
+    approvals: Option<ApprovalQueue>,
+    runtime: &Runtime,
+    invocation: &Invocation,
+) -> std::io::Result<Agent> {
+    let Conversation {
+        agent,
+        events,
+        models,
+        user,
+    } = conversation;
+    let before = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        pirn_terminal::restore();
+        before(panic);
+    }));
+    let (options, problems) = options(invocation);
+    let kept = agent.clone();
+    let warning = runtime.confinement().and_then(Confinement::warning);
+    let pwd = invocation.host.cwd.clone();
+    pirn_tui::run(options, |news| {
+        for problem in problems.into_iter().chain(warning) {
+            news.send(News::Note(problem));
+        }
+        news.send(News::Figures(translate::figures(&agent, &pwd)));
+        tokio::spawn(tell(events, agent.clone(), pwd.clone(), news.clone()));
+        if let Some(approvals) = &approvals {
+            tokio::spawn(tell_questions(approvals.clone(), news.clone()));
+        }
+        watch_signals(&news);
+        Orders {
+            agent,
+            models,
+            user,
+            approvals,
+            runtime: runtime.clone(),
+            news,
+            cwd: pwd,
+            sessions: invocation
+                .host
+                .pirn_home
+                .as_ref()
+                .map(|home| home.join(crate::prompt::SESSIONS_FOLDER)),
+        }
+    })?;
+    Ok(kept)
+}
+
+fn options(invocation: &Invocation) -> (RunOptions, Vec<String>) {
+    let host = &invocation.host;
+    let mut problems = Vec::new();
+    let mut keymap = Keymap::default();
+    if let Some(home) = &host.pirn_home {
+        let path = home.join(KEYS_FILE);
+        if path.exists() {
+            match pirn_jsonc::read_bounded(&path, KEYS_BYTES_MAX) {
+                Ok(text) => (keymap, problems) = Keymap::parse(&text),
+                Err(error) => problems.push(format!("{KEYS_FILE} cannot be read: {error}")),
+            }
+        }
+    }
+    let folder = match &host.home {
+        Some(home) => match host.cwd.strip_prefix(home) {
+            Ok(rest) if rest.as_os_str().is_empty() => "~".to_owned(),
+            Ok(rest) => format!("~/{}", rest.display()),
+            Err(_) => host.cwd.display().to_string(),
+        },
+        None => host.cwd.display().to_string(),
+    };
+    let options = RunOptions {
+        app: AppOptions {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            folder,
+            keymap,
+            history: Vec::new(),
+        },
+        depth: depth(),
+        theme: None,
+        connection: match SSH_CONNECTION.read() {
+            Some(_) => Connection::Remote,
+            None => Connection::Local,
+        },
+    };
+    (options, problems)
+}
+
+/// How many colours the terminal shows, by what it says of itself in the environment.
+fn depth() -> ColorDepth {
+    let contains = |value: Option<std::ffi::OsString>, part: &str| {
+        value.is_some_and(|value| value.to_string_lossy().contains(part))
+    };
+    if message_style() == Style::Plain {
+        ColorDepth::None
+    } else if contains(COLORTERM.read(), "truecolor") || contains(COLORTERM.read(), "24bit") {
+        ColorDepth::True
+    } else if contains(TERM.read(), "256") {
+        ColorDepth::Indexed
+    } else {
+        ColorDepth::Ansi
+    }
+}
+
+/// Tells the interface what happens in the conversation, until it is closed.
+async fn tell(mut events: AgentEvents, agent: Agent, cwd: std::path::PathBuf, news: NewsSender) {
+    while let Some(event) = events.next().await {
+        let changes_figures = matches!(
+            event,
+            AgentEvent::MessageEnd { .. }
+                | AgentEvent::AgentSettled { .. }
+                | AgentEvent::SessionInfoChanged { .. }
+                | AgentEvent::ThinkingLevelChanged { .. }
+                | AgentEvent::CompactionEnd { .. }
+        );
+        for item in translate::news(event) {
+            news.send(item);
+        }
+        if changes_figures {
+            news.send(News::Figures(translate::figures(&agent, &cwd)));
+        }
+    }
+}
+
+/// Shows the interface what is asked. While it does, questions have somebody to answer them.
+async fn tell_questions(approvals: ApprovalQueue, news: NewsSender) {
+    let mut front_end = approvals.front_end();
+    loop {
+        let open = front_end.next().await;
+        news.send(News::Questions(pirn_tui::OpenQuestions {
+            revision: open.revision,
+            questions: open.questions.clone(),
+        }));
+    }
+}
+
+/// A new size and the wish to end come as signals.
+fn watch_signals(news: &NewsSender) {
+    use tokio::signal::unix::{SignalKind, signal};
+    let stopped = CancellationToken::new();
+    let ended = news.clone();
+    if let Err(error) = interrupt::watch(stopped, move || ended.send(News::Leave)) {
+        news.send(News::Failure(format!("{error:#}")));
+    }
+    match signal(SignalKind::window_change()) {
+        Ok(mut changes) => {
+            let news = news.clone();
+            tokio::spawn(async move {
+                while changes.recv().await.is_some() {
+                    news.resized();
+                }
+            });
+        }
+        Err(error) => news.send(News::Note(format!("a new size is noticed late: {error}"))),
+    }
+}

@@ -1,0 +1,84 @@
+//! The way to all models that there is a key for.
+
+use futures_util::future::BoxFuture;
+use pirn_agent::{Conversation, ModelChoice, Models};
+use pirn_model::{
+    CacheRetention, Catalog, ClientLimits, FailureKind, Model, ModelClient, Reply, ReplyDecoder,
+    ReplySink, Request, StreamEnd, find_local_models,
+};
+use tokio_util::sync::CancellationToken;
+
+use crate::catalog;
+use crate::failure::Failure;
+use crate::invocation::Invocation;
+
+/// Models of all providers, asked over HTTP.
+#[derive(Debug)]
+pub(super) struct CatalogModels {
+    client: ModelClient,
+    catalog: Catalog,
+    http: reqwest::Client,
+}
+
+impl CatalogModels {
+    pub(super) fn new(invocation: &Invocation, http: reqwest::Client) -> Result<Self, Failure> {
+        Ok(Self {
+            client: ModelClient::new(http.clone(), ClientLimits::default()),
+            catalog: catalog::read(invocation)?,
+            http,
+        })
+    }
+
+    /// All models that can be asked: those with a key, and those of servers on this machine.
+    pub(super) async fn all(&self) -> Vec<Model> {
+        let mut models: Vec<Model> = self
+            .catalog
+            .models()
+            .iter()
+            .filter(|model| self.catalog.can_ask(&model.provider))
+            .cloned()
+            .collect();
+        models.extend(find_local_models(&self.http, &catalog::local_servers()).await);
+        models
+    }
+}
+
+impl Models for CatalogModels {
+    fn reply<'a>(
+        &'a self,
+        choice: &'a ModelChoice,
+        conversation: &'a Conversation,
+        cancel: &'a CancellationToken,
+        sink: ReplySink<'a>,
+    ) -> BoxFuture<'a, Reply> {
+        Box::pin(async move {
+            let model = &choice.model;
+            let credential = match self.catalog.credentials().credential(&model.provider).await {
+                Ok(credential) => credential,
+                Err(error) => {
+                    let decoder = ReplyDecoder::new(model, choice.thinking, pirn_session::now_ms());
+                    let failure =
+                        pirn_model::Failure::new(FailureKind::Authentication, error.to_string());
+                    return decoder.finish(StreamEnd::Failed(failure)).1;
+                }
+            };
+            let session_id = conversation.session_id.as_deref();
+            let request = Request {
+                system: &conversation.instructions.prompt,
+                tools: &conversation.instructions.tools,
+                thinking: choice.thinking,
+                session_id,
+                retention: match session_id {
+                    Some(_) => CacheRetention::default(),
+                    None => CacheRetention::None,
+                },
+                ..Request::new(model, &conversation.messages)
+            };
+            self.client.reply(&request, &credential, cancel, sink).await
+        })
+    }
+
+    fn available(&self) -> BoxFuture<'_, Vec<Model>> {
+        Box::pin(self.all())
+    }
+}

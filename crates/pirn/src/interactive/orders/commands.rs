@@ -1,0 +1,293 @@
+//! The commands with a slash that need the conversation.
+
+use std::path::{Path, PathBuf};
+
+use pirn_agent::ModelChoice;
+use pirn_model::{Message, Model, ThinkingLevel};
+use pirn_session::{EntryBody, NewSession, Session, project_sessions};
+use pirn_tui::{Choices, News};
+
+use super::Orders;
+use crate::interactive::translate;
+
+/// Sessions that are offered at once: the last ones.
+const SESSIONS_MAX: usize = 50;
+/// Characters of a message in a list.
+const LABEL_CHARACTERS: usize = 100;
+
+impl Orders {
+    pub(super) async fn command(&self, name: &str, arguments: &str) -> Result<(), String> {
+        let given = (!arguments.is_empty()).then(|| arguments.to_owned());
+        match name {
+            "model" => self.choose_model(arguments).await,
+            "thinking" => self.think(arguments),
+            "new" => self.begin_session(),
+            "resume" => self.resume(arguments),
+            "name" => self
+                .agent
+                .set_session_name(given)
+                .map_err(|error| error.to_string()),
+            "compact" => self
+                .agent
+                .compact(given)
+                .await
+                .map(drop)
+                .map_err(|error| error.to_string()),
+            "tree" => self.go_back(arguments),
+            "session" => {
+                self.note(self.about_session());
+                Ok(())
+            }
+            "mcp" => {
+                self.note(self.about_servers());
+                Ok(())
+            }
+            "tools" => {
+                let loadout = self.user.registry().loadout();
+                let names: Vec<&str> = loadout
+                    .declarations
+                    .iter()
+                    .map(|declaration| declaration.tool.spec().name.as_str())
+                    .collect();
+                self.note(names.join(", "));
+                Ok(())
+            }
+            other => Err(format!("/{other} is not there yet")),
+        }
+    }
+
+    fn note(&self, words: String) {
+        self.news.send(News::Note(words));
+    }
+
+    fn tell_figures(&self) {
+        let figures = translate::figures(&self.agent, &self.cwd);
+        self.news.send(News::Figures(figures));
+    }
+
+    async fn choose_model(&self, name: &str) -> Result<(), String> {
+        let models = self.models.all().await;
+        let exact = models
+            .iter()
+            .find(|model| model.full_name() == name || model.id == name);
+        if let Some(model) = exact {
+            let thinking = self.agent.model().thinking;
+            let choice = ModelChoice::new(model.clone(), thinking);
+            self.agent
+                .set_model(choice)
+                .map_err(|error| error.to_string())?;
+            self.tell_figures();
+            self.note(format!("the model is {}", model.full_name()));
+            return Ok(());
+        }
+        let items: Vec<(String, String)> = models
+            .iter()
+            .map(Model::full_name)
+            .filter(|full| full.contains(name))
+            .map(|full| (full.clone(), full))
+            .collect();
+        if items.is_empty() {
+            return Err(format!(
+                "there is no model `{name}`; `pirn models` lists all"
+            ));
+        }
+        self.news.send(News::Choose(Choices {
+            title: "Model".to_owned(),
+            items,
+            command: "model".to_owned(),
+        }));
+        Ok(())
+    }
+
+    /// Sets the level, or takes the next one.
+    fn think(&self, name: &str) -> Result<(), String> {
+        let choice = self.agent.model();
+        let level = if name.is_empty() {
+            let levels: Vec<ThinkingLevel> = ThinkingLevel::ALL
+                .into_iter()
+                .filter(|level| choice.model.clamp(*level) == *level)
+                .collect();
+            let at = levels.iter().position(|level| *level == choice.thinking);
+            let next = at.map_or(0, |at| (at + 1) % levels.len().max(1));
+            levels.get(next).copied().unwrap_or(choice.thinking)
+        } else {
+            ThinkingLevel::from_name(name).ok_or_else(|| {
+                format!("`{name}` is none of off, minimal, low, medium, high, xhigh, max")
+            })?
+        };
+        self.agent
+            .set_thinking_level(level)
+            .map_err(|error| error.to_string())?;
+        self.tell_figures();
+        Ok(())
+    }
+
+    fn begin_session(&self) -> Result<(), String> {
+        let session = Session::create(NewSession {
+            cwd: self.cwd.clone(),
+            sessions: self.sessions.clone(),
+            ..NewSession::default()
+        })
+        .map_err(|error| error.to_string())?;
+        self.agent
+            .replace_session(session)
+            .map_err(|error| error.to_string())?;
+        self.news.send(News::Cleared);
+        self.note("a new session begins".to_owned());
+        self.tell_figures();
+        Ok(())
+    }
+
+    /// Goes on with the session in this file, or offers those of the folder.
+    fn resume(&self, file: &str) -> Result<(), String> {
+        if file.is_empty() {
+            self.news.send(News::Choose(Choices {
+                title: "Session".to_owned(),
+                items: self.earlier_sessions(),
+                command: "resume".to_owned(),
+            }));
+            return Ok(());
+        }
+        let session = Session::open(Path::new(file)).map_err(|error| error.to_string())?;
+        let problems = session.problems().to_vec();
+        let messages = session.tree().context().messages;
+        self.agent
+            .replace_session(session)
+            .map_err(|error| error.to_string())?;
+        self.news.send(News::Cleared);
+        for item in translate::replay(&messages) {
+            self.news.send(item);
+        }
+        for problem in problems {
+            self.note(problem);
+        }
+        self.tell_figures();
+        Ok(())
+    }
+
+    fn earlier_sessions(&self) -> Vec<(String, String)> {
+        let Some(sessions) = &self.sessions else {
+            return Vec::new();
+        };
+        let folder = project_sessions(sessions, &self.cwd.to_string_lossy());
+        let mut files: Vec<PathBuf> = std::fs::read_dir(folder)
+            .into_iter()
+            .flatten()
+            .flatten()
+            .map(|entry| entry.path())
+            .filter(|path| {
+                path.extension()
+                    .is_some_and(|extension| extension == "jsonl")
+            })
+            .collect();
+        // Their names begin with the time.
+        files.sort();
+        let last = files.into_iter().rev().take(SESSIONS_MAX);
+        last.filter_map(|path| Some((path.to_str()?.to_owned(), label(&path)?)))
+            .collect()
+    }
+
+    /// Goes back to before a message of the user's, or offers those there are.
+    fn go_back(&self, id: &str) -> Result<(), String> {
+        let said = self.agent.with_session(user_messages);
+        if id.is_empty() {
+            let newest_first = said.into_iter().rev();
+            self.news.send(News::Choose(Choices {
+                title: "Go back to before".to_owned(),
+                items: newest_first
+                    .map(|said| (said.id, shortened(&said.text)))
+                    .collect(),
+                command: "tree".to_owned(),
+            }));
+            return Ok(());
+        }
+        let Some(said) = said.into_iter().find(|said| said.id == id) else {
+            return Err(format!("there is no message `{id}`"));
+        };
+        self.agent
+            .navigate(said.parent.as_deref())
+            .map_err(|error| error.to_string())?;
+        self.news.send(News::Cleared);
+        self.note(
+            "the conversation goes on from here; what came after stays on a branch".to_owned(),
+        );
+        self.news.send(News::Draft(said.text));
+        Ok(())
+    }
+
+    fn about_session(&self) -> String {
+        let state = self.agent.state();
+        let file = match &state.session_file {
+            Some(path) => path.display().to_string(),
+            None => "not on disk yet".to_owned(),
+        };
+        format!(
+            "session {}\nfile {file}\n{} messages, {} tokens read, {} from the cache, {} written, {:.4} USD",
+            state.session_id,
+            state.messages.len(),
+            state.usage.input + state.usage.cache_write,
+            state.usage.cache_read,
+            state.usage.output,
+            state.usage.cost,
+        )
+    }
+
+    fn about_servers(&self) -> String {
+        let servers = self
+            .runtime
+            .servers()
+            .map(|servers| servers.manager().servers());
+        let lines: Vec<String> = servers
+            .unwrap_or_default()
+            .iter()
+            .map(|server| format!("{}: {:?}", server.name, server.state))
+            .collect();
+        if lines.is_empty() {
+            return "there are no servers; `pirn mcp add` adds one".to_owned();
+        }
+        lines.join("\n")
+    }
+}
+
+/// A message of the user's on the way to where the conversation is.
+struct Said {
+    id: String,
+    parent: Option<String>,
+    text: String,
+}
+
+fn user_messages(session: &Session) -> Vec<Said> {
+    let path = session.tree().path();
+    let said = path.into_iter().filter_map(|entry| match &entry.body {
+        EntryBody::Message {
+            message: Message::User(user),
+        } => Some(Said {
+            id: entry.id.clone(),
+            parent: entry.parent_id.clone(),
+            text: user.content.joined_text(),
+        }),
+        _ => None,
+    });
+    said.collect()
+}
+
+/// What a session is about: its name, or its first message.
+fn label(path: &Path) -> Option<String> {
+    let loaded = pirn_session::load(path).ok()?;
+    let tree = &loaded.tree;
+    let first = tree.entries().iter().find_map(|entry| match &entry.body {
+        EntryBody::Message {
+            message: Message::User(user),
+        } => Some(user.content.joined_text()),
+        _ => None,
+    });
+    tree.name()
+        .map(str::to_owned)
+        .or(first)
+        .map(|text| shortened(&text))
+}
+
+fn shortened(text: &str) -> String {
+    let line = text.lines().next().unwrap_or_default();
+    line.chars().take(LABEL_CHARACTERS).collect()
+}

@@ -1,0 +1,207 @@
+//! What happens in a conversation, as the interface is told.
+
+use std::path::Path;
+use std::time::Duration;
+
+use pirn_agent::{Agent, AgentEvent};
+use pirn_model::{Block, Message, ReplyEvent, ToolResultMessage, UserMessage, joined_text};
+use pirn_tui::{Activity, Figures, News};
+
+pub(super) fn news(event: AgentEvent) -> Vec<News> {
+    match event {
+        AgentEvent::AgentStart => vec![News::RunStarted],
+        AgentEvent::AgentSettled { .. } => vec![News::RunSettled],
+        AgentEvent::MessageStart {
+            message: Message::Assistant(_),
+        } => vec![News::ReplyStarted],
+        AgentEvent::MessageUpdate { event, .. } => reply(event),
+        AgentEvent::MessageEnd { message } => ended(message),
+        AgentEvent::ToolStart { call } => vec![News::CallStarted {
+            id: call.id,
+            parent: None,
+            name: call.name,
+            arguments: call.arguments,
+        }],
+        AgentEvent::ToolEnd { result } => vec![call_ended(&result)],
+        AgentEvent::NestedStart { call } => vec![News::CallStarted {
+            id: call.call_id.clone(),
+            parent: call.parent_call_id.clone(),
+            name: call.tool_name.clone(),
+            arguments: call.arguments.clone(),
+        }],
+        AgentEvent::ToolUpdate { call, update } => vec![News::CallUpdated {
+            id: call.call_id.clone(),
+            text: update.text,
+        }],
+        AgentEvent::NestedEnd {
+            call,
+            result,
+            duration,
+        } => vec![News::CallEnded {
+            id: call.call_id.clone(),
+            text: result.joined_text(),
+            is_error: result.is_error,
+            duration,
+        }],
+        AgentEvent::Note { text } => vec![News::Note(text)],
+        AgentEvent::Server {
+            name,
+            state,
+            detail: Some(detail),
+        } => vec![News::Note(format!("server {name} is {state}: {detail}"))],
+        AgentEvent::QueueUpdate {
+            steering,
+            follow_up,
+        } => vec![News::Queue {
+            steering: texts(&steering),
+            follow_up: texts(&follow_up),
+        }],
+        AgentEvent::CompactionStart { .. } => vec![News::Compacting(Activity::Begins)],
+        AgentEvent::CompactionEnd {
+            outcome, aborted, ..
+        } => vec![
+            News::Compacting(Activity::Ends),
+            match outcome {
+                Ok(report) => News::Note(format!(
+                    "the conversation is shorter: {} tokens before, about {} now",
+                    report.tokens_before, report.estimated_tokens_after
+                )),
+                Err(_) if aborted => News::Note("the conversation stays as it was".to_owned()),
+                Err(why) => {
+                    News::Failure(format!("the conversation could not be made shorter: {why}"))
+                }
+            },
+        ],
+        AgentEvent::RetryStart {
+            attempt,
+            attempts_max,
+            delay_ms,
+            error,
+        } => vec![News::Retry {
+            attempt: (attempt, attempts_max),
+            delay: Duration::from_millis(delay_ms),
+            error,
+        }],
+        AgentEvent::CommandOutput { delta, .. } => vec![News::CommandOutput(delta)],
+        // Told otherwise, or nothing that is seen.
+        _ => Vec::new(),
+    }
+}
+
+fn call_ended(result: &ToolResultMessage) -> News {
+    News::CallEnded {
+        id: result.tool_call_id.clone(),
+        text: joined_text(&result.content),
+        is_error: result.is_error,
+        duration: Duration::from_millis(result.duration_ms.unwrap_or_default()),
+    }
+}
+
+fn texts(messages: &[UserMessage]) -> Vec<String> {
+    messages
+        .iter()
+        .map(|message| message.content.joined_text())
+        .collect()
+}
+
+fn reply(event: ReplyEvent) -> Vec<News> {
+    match event {
+        ReplyEvent::TextDelta { delta, .. } => vec![News::ReplyText(delta)],
+        ReplyEvent::ThinkingDelta { delta, .. } => vec![News::ReplyThinking(delta)],
+        ReplyEvent::TextStart { .. }
+        | ReplyEvent::TextEnd { .. }
+        | ReplyEvent::ThinkingStart { .. }
+        | ReplyEvent::ThinkingEnd { .. }
+        | ReplyEvent::ToolCallStart { .. }
+        | ReplyEvent::ToolCallDelta { .. }
+        | ReplyEvent::ToolCallEnd { .. } => Vec::new(),
+    }
+}
+
+fn ended(message: Message) -> Vec<News> {
+    match message {
+        Message::User(user) => vec![News::UserSaid(user.content.joined_text())],
+        Message::Assistant(reply) => vec![News::ReplyEnded(reply.error_message.clone())],
+        Message::System(_)
+        | Message::ToolResult(_)
+        | Message::BashExecution(_)
+        | Message::Custom(_)
+        | Message::BranchSummary(_)
+        | Message::CompactionSummary(_) => Vec::new(),
+    }
+}
+
+/// What was said in a session that goes on, as if it happened now.
+pub(super) fn replay(messages: &[Message]) -> Vec<News> {
+    let mut news = Vec::new();
+    for message in messages {
+        match message {
+            Message::User(user) => news.push(News::UserSaid(user.content.joined_text())),
+            Message::Assistant(reply) => {
+                news.push(News::ReplyStarted);
+                for block in &reply.content {
+                    match block {
+                        Block::Text { text, .. } => news.push(News::ReplyText(text.clone())),
+                        Block::ToolCall(_) | Block::Image { .. } | Block::Thinking { .. } => {}
+                    }
+                }
+                news.push(News::ReplyEnded(reply.error_message.clone()));
+                for block in &reply.content {
+                    if let Block::ToolCall(call) = block {
+                        news.push(News::CallStarted {
+                            id: call.id.clone(),
+                            parent: None,
+                            name: call.name.clone(),
+                            arguments: call.arguments.clone(),
+                        });
+                    }
+                }
+            }
+            Message::ToolResult(result) => news.push(call_ended(result)),
+            Message::CompactionSummary(_) => {
+                news.push(News::Note(
+                    "what was said before was made shorter".to_owned(),
+                ));
+            }
+            Message::System(_)
+            | Message::BashExecution(_)
+            | Message::Custom(_)
+            | Message::BranchSummary(_) => {}
+        }
+    }
+    news.push(News::RunSettled);
+    news
+}
+
+/// The session in figures.
+pub(super) fn figures(agent: &Agent, cwd: &Path) -> Figures {
+    let state = agent.state();
+    let usage = state.usage;
+    let is_priced = state.choice.model.cost != pirn_model::Prices::default();
+    Figures {
+        model: state.choice.model.full_name(),
+        thinking: state.choice.thinking.as_str().to_owned(),
+        input: usage.input + usage.cache_write,
+        output: usage.output,
+        cached: usage.cache_read,
+        cost: (is_priced || usage.cost > 0.0).then_some(usage.cost),
+        context: state.context.tokens,
+        window: Some(state.context.window).filter(|window| *window > 0),
+        name: state.session_name,
+        branch: branch(cwd),
+    }
+}
+
+/// The branch that is checked out, where one is.
+fn branch(cwd: &Path) -> Option<String> {
+    /// The file has one short line.
+    const HEAD_BYTES_MAX: u64 = 4 << 10;
+    let git = cwd
+        .ancestors()
+        .map(|folder| folder.join(".git"))
+        .find(|git| git.exists())?;
+    let head = pirn_jsonc::read_bounded(&git.join("HEAD"), HEAD_BYTES_MAX).ok()?;
+    head.trim()
+        .strip_prefix("ref: refs/heads/")
+        .map(str::to_owned)
+}
