@@ -7,6 +7,7 @@ mod killed;
 mod leftovers;
 mod life;
 mod machine;
+mod random;
 mod weaker;
 
 use std::os::unix::process::CommandExt as _;
@@ -29,7 +30,11 @@ pub(crate) struct Place {
 
 impl Place {
     pub(crate) fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
+        Self::in_folder(tempfile::tempdir().unwrap())
+    }
+
+    /// In an empty folder.
+    pub(crate) fn in_folder(folder: TempDir) -> Self {
         let root = folder.path().canonicalize().unwrap();
         let [work, home, temp] = ["work", "home", "temp"].map(|name| root.join(name));
         for path in [&work, &home, &temp] {
