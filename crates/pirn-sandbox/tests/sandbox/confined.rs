@@ -170,3 +170,33 @@ pub(crate) fn also_as_ordinary_user(name: &str) {
         "as an ordinary user: {text}{errors}"
     );
 }
+
+/// The variable that marks a test which has a mount namespace of its own.
+const MOUNTS: &str = "PIRN_SANDBOX_TEST_MOUNTS";
+
+/// Whether this is the test in a mount namespace of its own, with the rights to mount; else it runs there and comes back.
+pub(crate) fn in_own_mount_namespace(name: &str) -> bool {
+    if std::env::var_os(MOUNTS).is_some() {
+        return true;
+    }
+    let output = std::process::Command::new("unshare")
+        .args(["--map-root-user", "--mount"])
+        .arg(std::env::current_exe().unwrap())
+        .args(["--exact", name, "--nocapture"])
+        .env(MOUNTS, "1")
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        output.status.success() && text.contains("1 passed"),
+        "{text}{errors}"
+    );
+    false
+}
+
+/// Runs `mount` or `umount`.
+pub(crate) fn change_mounts(program: &str, arguments: &[&std::ffi::OsStr]) {
+    let status = std::process::Command::new(program).args(arguments).status();
+    assert!(status.unwrap().success(), "{program} {arguments:?}");
+}

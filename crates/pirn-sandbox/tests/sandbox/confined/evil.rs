@@ -2,9 +2,11 @@
 
 use std::path::Path;
 
-use pirn_sandbox::{ErrorKind, Level, Sandbox};
+use pirn_sandbox::{ErrorKind, ExitStatus, Level, Sandbox};
 
-use super::{Place, levels_with_namespaces, wait_until};
+use super::{
+    Place, change_mounts, in_own_mount_namespace, levels, levels_with_namespaces, wait_until,
+};
 use crate::support::{run, shell};
 
 /// What must not be read.
@@ -179,4 +181,49 @@ fn is_empty(folder: &Path) -> bool {
     folder
         .read_dir()
         .is_ok_and(|mut entries| entries.next().is_none())
+}
+
+/// A file system without room for a byte or a file, in each place that preparing writes to: nothing runs, or it is confined.
+#[tokio::test]
+async fn a_full_disk_is_no_way_out() {
+    if !in_own_mount_namespace("confined::evil::a_full_disk_is_no_way_out") {
+        return;
+    }
+    for level in levels() {
+        for full in ["temp", "pirn", "work"] {
+            for options in ["size=64k", "nr_inodes=3"] {
+                let place = filled();
+                let root = place.folder.path().canonicalize().unwrap();
+                std::fs::create_dir(root.join("pirn")).unwrap();
+                let at = root.join(full);
+                let kept = root.join("kept");
+                std::fs::rename(&at, &kept).unwrap();
+                std::fs::create_dir(&at).unwrap();
+                let arguments = ["-t", "tmpfs", "-o", options, "none"];
+                let mut arguments: Vec<&std::ffi::OsStr> = arguments.map(AsRef::as_ref).to_vec();
+                arguments.push(at.as_os_str());
+                change_mounts("mount", &arguments);
+                std::fs::write(at.join("filler"), vec![0; 1 << 17]).unwrap_or_default();
+                std::fs::write(at.join("filler2"), "").unwrap_or_default();
+                std::fs::write(at.join("filler3"), "").unwrap_or_default();
+                let what = format!("{level:?}, {full}, {options}");
+                let mut policy = place.policy(*level);
+                policy.protection.pirn_home = Some(root.join("pirn"));
+                let sandbox = Sandbox::on_demand(policy);
+                let attempt = "cat \"$HOME/.ssh/key\" \"$HOME/.npmrc\"; echo x > \"$HOME/evil\"; mkdir .pirn/evil; echo done";
+                let (status, text) = match place.shell(&sandbox, attempt).spawn() {
+                    Ok(_child) => place.run(&sandbox, attempt).await,
+                    Err(error) => {
+                        assert_eq!(error.kind(), ErrorKind::Confinement, "{what}: {error}");
+                        (ExitStatus::Lost, error.to_string())
+                    }
+                };
+                assert!(!text.contains(SECRET), "{what}: {text}");
+                assert!(!root.join("home/evil").exists(), "{what}: {text}");
+                assert_ne!(status, ExitStatus::Code(127), "{what}: {text}");
+                drop(sandbox);
+                change_mounts("umount", &["--lazy".as_ref(), at.as_os_str()]);
+            }
+        }
+    }
 }

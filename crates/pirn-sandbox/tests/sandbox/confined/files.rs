@@ -4,7 +4,10 @@ use std::path::Path;
 
 use pirn_sandbox::{ExitStatus, Layer, Level, Profile, Readable, Sandbox};
 
-use super::{Place, also_as_ordinary_user, entries, levels, levels_with_namespaces, wait_until};
+use super::{
+    Place, also_as_ordinary_user, change_mounts, entries, in_own_mount_namespace, levels,
+    levels_with_namespaces, wait_until,
+};
 
 #[tokio::test]
 async fn writes_the_working_folder_and_nothing_else() {
@@ -317,33 +320,13 @@ async fn a_write_root_that_becomes_a_link_is_refused() {
     }
 }
 
-/// The variable that marks a test which has a mount namespace of its own.
-const MOUNTS: &str = "PIRN_SANDBOX_TEST_MOUNTS";
-
 /// A part of the home folder that is mounted in the working folder as well is hidden there, too.
 #[tokio::test]
 async fn other_mounts_of_hidden_places_are_hidden() {
     let name = "confined::files::other_mounts_of_hidden_places_are_hidden";
-    if std::env::var_os(MOUNTS).is_none() {
-        let output = std::process::Command::new("unshare")
-            .args(["--map-root-user", "--mount"])
-            .arg(std::env::current_exe().unwrap())
-            .args(["--exact", name, "--nocapture"])
-            .env(MOUNTS, "1")
-            .output()
-            .unwrap();
-        let text = String::from_utf8_lossy(&output.stdout).into_owned();
-        let errors = String::from_utf8_lossy(&output.stderr);
-        assert!(
-            output.status.success() && text.contains("1 passed"),
-            "{text}{errors}"
-        );
+    if !in_own_mount_namespace(name) {
         return;
     }
-    let mount = |arguments: &[&std::ffi::OsStr], program: &str| {
-        let status = std::process::Command::new(program).args(arguments).status();
-        assert!(status.unwrap().success(), "{program} {arguments:?}");
-    };
     let place = Place::new();
     std::fs::create_dir_all(place.home.join(".ssh/keys")).unwrap();
     for (path, content) in [
@@ -362,9 +345,9 @@ async fn other_mounts_of_hidden_places_are_hidden() {
         let target = place.work.join(target);
         std::fs::create_dir(&target).unwrap();
         let source = place.home.parent().unwrap().join(source);
-        mount(
-            &["--bind".as_ref(), source.as_os_str(), target.as_os_str()],
+        change_mounts(
             "mount",
+            &["--bind".as_ref(), source.as_os_str(), target.as_os_str()],
         );
     }
     for level in levels() {
@@ -396,6 +379,6 @@ async fn other_mounts_of_hidden_places_are_hidden() {
         assert!(rules.check_read(&place.work.join("all/notes")).is_ok());
     }
     for (_source, target) in bound {
-        mount(&[place.work.join(target).as_os_str()], "umount");
+        change_mounts("umount", &[place.work.join(target).as_os_str()]);
     }
 }
