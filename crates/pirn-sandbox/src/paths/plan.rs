@@ -136,7 +136,9 @@ pub(super) struct Plan<'policy> {
     /// The write roots as the caller named them, links resolved: what is named outright is not protected.
     pub(super) named: Vec<PathBuf>,
     concealed: Vec<Concealed>,
+    /// What is protected. A folder can be pinned for something in it and protected itself as well.
     known: HashSet<PathBuf>,
+    pinned: HashSet<PathBuf>,
     hidden: HashSet<PathBuf>,
     /// Hidden files that have several names, and how many.
     linked: HashMap<FileIdentity, u64>,
@@ -166,6 +168,7 @@ impl<'policy> Plan<'policy> {
             named,
             concealed: Vec::new(),
             known: HashSet::new(),
+            pinned: HashSet::new(),
             hidden: HashSet::new(),
             linked: HashMap::new(),
             aliases: MountAliases::look()?,
@@ -228,7 +231,7 @@ impl<'policy> Plan<'policy> {
             .collect();
         pinned.reverse();
         for folder in pinned {
-            if self.known.insert(folder.clone()) {
+            if self.pinned.insert(folder.clone()) {
                 self.planned.paths.pinned.push(folder);
             }
         }

@@ -591,3 +591,25 @@ fn chosen_places_are_readable_by_name_and_target() {
     policy.readable = Readable::Everything;
     assert_eq!(Paths::of(&policy).unwrap().read_roots, None);
 }
+
+/// What lies in a protected folder and is protected itself does not take its protection away.
+#[test]
+fn a_protected_folder_in_another_leaves_both_protected() {
+    let tree = Tree::new(&[
+        "work/.vscode/.pirn/",
+        "work/.idea/x/.git/HEAD=ref: refs/heads/x",
+        "work/.claude/.vscode/",
+        "home/",
+    ]);
+    let paths = Paths::of(&tree.policy()).unwrap();
+    for place in [
+        ".vscode",
+        ".vscode/.pirn",
+        ".idea",
+        ".claude",
+        ".claude/.vscode",
+    ] {
+        let place = tree.root.join("work").join(place);
+        assert!(paths.protected.contains(&place), "{paths:?}");
+    }
+}
