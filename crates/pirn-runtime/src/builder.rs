@@ -1,5 +1,6 @@
 //! Putting a runtime together.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -14,7 +15,7 @@ use pirn_tools::{ToolsOptions, builtin_tools};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::confinement::{Confinement, Preparation, command_environment};
+use crate::confinement::{ChildEnvironment, Confinement, Preparation};
 use crate::engine::EngineSource;
 use crate::error::Error;
 use crate::evals::{EvalOptions, Evals, eval_sandbox};
@@ -164,13 +165,21 @@ impl RuntimeBuilder {
         self
     }
 
+    fn read_variables(&self) -> BTreeSet<String> {
+        let servers = self.servers.as_ref();
+        servers
+            .map(ServerOptions::read_variables)
+            .unwrap_or_default()
+    }
+
     fn tools_options(
         &self,
         sandbox: Option<&Sandbox>,
         background: &BackgroundChildren,
     ) -> ToolsOptions {
         ToolsOptions {
-            environment: command_environment(&self.settings.sandbox, &self.env),
+            environment: ChildEnvironment::new(&self.env, &self.read_variables())
+                .variables(&self.settings.sandbox),
             shell: self.env.shell.clone(),
             home: self.env.home.clone(),
             sandbox: sandbox.cloned(),
@@ -184,6 +193,7 @@ impl RuntimeBuilder {
     /// machine cannot give, and where something given cannot be used.
     pub fn build(self) -> Result<Runtime, Error> {
         let registry = Registry::new();
+        let read_variables = self.read_variables();
         let codemode = &self.settings.codemode;
         let script_limits = script_limits(codemode);
         let board = board_limits(codemode);
@@ -255,7 +265,7 @@ impl RuntimeBuilder {
                     &self.settings,
                     confinement,
                     &self.folder,
-                    &self.env,
+                    ChildEnvironment::new(&self.env, &read_variables),
                 )?)
             }
         };

@@ -1,5 +1,6 @@
 //! The confinement of what commands start: from settings to a sandbox, and what there is to tell about it.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::Path;
 use std::sync::Arc;
@@ -233,12 +234,31 @@ fn listed(entries: &[String], defaults: &[&str]) -> Vec<String> {
     all
 }
 
-/// The variables that commands and programs get.
-pub(crate) fn command_environment(
-    settings: &SandboxSettings,
-    env: &HostEnv,
-) -> Vec<(OsString, OsString)> {
-    without_secrets(&env.environment, &settings.environment)
+/// What commands and programs get their variables from.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ChildEnvironment<'a> {
+    pub(crate) env: &'a HostEnv,
+    read_variables: &'a BTreeSet<String>,
+}
+
+impl<'a> ChildEnvironment<'a> {
+    /// `read_variables` are those that servers' entries read by name, which count as secrets.
+    pub(crate) fn new(env: &'a HostEnv, read_variables: &'a BTreeSet<String>) -> Self {
+        Self {
+            env,
+            read_variables,
+        }
+    }
+
+    /// The variables that they get.
+    pub(crate) fn variables(&self, settings: &SandboxSettings) -> Vec<(OsString, OsString)> {
+        let mut passed = without_secrets(&self.env.environment, &settings.environment);
+        passed.retain(|(name, _)| {
+            let is_named = |other: &String| **other == *name;
+            !self.read_variables.iter().any(is_named) || settings.environment.iter().any(is_named)
+        });
+        passed
+    }
 }
 
 /// The rules of an allow-list.

@@ -13,7 +13,7 @@ use pirn_sandbox::Profile;
 use pirn_settings::{EvalEngine, HostEnv, PROJECT_PYTHONS, SandboxSettings, Settings};
 use pirn_tool::{CallContext, Effects, Pipeline};
 
-use crate::confinement::{Confinement, command_environment, policy_spec};
+use crate::confinement::{ChildEnvironment, Confinement, policy_spec};
 use crate::engine::EngineSource;
 use crate::error::Error;
 
@@ -118,15 +118,16 @@ impl Evals {
         settings: &Settings,
         confinement: Arc<Confinement>,
         folder: &Path,
-        env: &HostEnv,
+        children: ChildEnvironment<'_>,
     ) -> Result<Self, Error> {
+        let env = children.env;
         let eval = &settings.eval;
         let mut kernel = KernelOptions::new(
             options.broker,
             policy_spec(&eval_sandbox(settings), folder, env)?,
             options.state,
         );
-        kernel.environment = command_environment(&settings.sandbox, env);
+        kernel.environment = children.variables(&settings.sandbox);
         let project_python = match options.project_interpreter {
             ProjectInterpreter::Used => project_python(folder),
             ProjectInterpreter::Ignored => None,
@@ -154,7 +155,7 @@ impl Evals {
             interpreters,
             writable,
             folder: folder.to_owned(),
-            environment: command_environment(&settings.sandbox, env),
+            environment: children.variables(&settings.sandbox),
         })
     }
 

@@ -1,5 +1,6 @@
 //! The MCP servers of a runtime: one manager for all clients, with sign-ins, logs and caches below Pirn's own folder.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -47,6 +48,16 @@ pub(crate) struct ServerPlace<'a> {
     pub(crate) spill: &'a SpillFolder,
 }
 
+impl ServerOptions {
+    /// The variables that the servers' entries read by name.
+    pub(crate) fn read_variables(&self) -> BTreeSet<String> {
+        self.entries
+            .iter()
+            .flat_map(ServerEntry::read_variables)
+            .collect()
+    }
+}
+
 /// The MCP servers of a runtime. Dropping them ends them at once; the runtime's shutdown lets them close.
 #[derive(Debug)]
 pub struct Servers {
@@ -73,7 +84,10 @@ impl Servers {
         let home = env.pirn_home.as_ref();
         let manager = McpManager::new(ManagerOptions {
             registry: registry.clone(),
-            environment: config_environment(place.folder, place.sandbox, env)?,
+            environment: ConfigEnvironment {
+                read_variables: options.read_variables(),
+                ..config_environment(place.folder, place.sandbox, env)?
+            },
             folders: ManagerFolders {
                 logs: home.map(|home| home.join(LOG_FOLDER)),
                 protocol_cache: home.map(|home| home.join(PROTOCOL_CACHE_FILE)),

@@ -1,9 +1,11 @@
 //! Filling in what an entry leaves open: variables, commands, the home folder, the environment.
 
 mod environment;
+mod read_variables;
 mod shell;
 mod template;
 
+use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -39,6 +41,8 @@ pub struct ConfigEnvironment {
     pub confinement: Option<PolicySpec>,
     /// Names of variables that confined servers inherit though they hold secrets.
     pub secrets_passed: Vec<String>,
+    /// Names of variables that servers' entries read; confined servers inherit them no more than other secrets.
+    pub read_variables: BTreeSet<String>,
 }
 
 impl ConfigEnvironment {
@@ -55,6 +59,7 @@ impl ConfigEnvironment {
             run_command: Arc::new(ShellRunner),
             confinement: None,
             secrets_passed: Vec::new(),
+            read_variables: BTreeSet::new(),
         }
     }
 
@@ -136,7 +141,12 @@ impl Resolver<'_> {
         let inherited = match &sandbox {
             // What its entry names it gets all the same.
             Some(_) => {
-                let passed = without_secrets(variables, &self.environment.secrets_passed);
+                let mut passed = without_secrets(variables, &self.environment.secrets_passed);
+                passed.retain(|(name, _)| {
+                    let is_named = |other: &String| **other == *name;
+                    !self.environment.read_variables.iter().any(is_named)
+                        || self.environment.secrets_passed.iter().any(is_named)
+                });
                 environment::inherited(&passed, entry.inherit_env.into())
             }
             None => environment::inherited(variables, entry.inherit_env.into()),

@@ -119,7 +119,7 @@ pub(super) fn same_name(one: &OsStr, other: &OsStr) -> bool {
     }
 }
 
-fn is_allowed(name: &str) -> bool {
+pub(super) fn is_allowed(name: &str) -> bool {
     let windows: &[&str] = if cfg!(windows) {
         ALLOWED_VARIABLES_WINDOWS
     } else {

@@ -4,7 +4,7 @@ use futures_util::future::BoxFuture;
 
 use super::*;
 use crate::config::document::{Written, parse_document};
-use crate::config::{HttpKind, Scope};
+use crate::config::{HttpKind, Scope, ServerEntry};
 
 /// Answers a command by its text in brackets; `fail` fails.
 #[derive(Debug)]
@@ -51,14 +51,18 @@ fn confinement() -> PolicySpec {
     }
 }
 
-async fn resolve(settings: &str) -> Result<Transport, String> {
+fn entry(settings: &str) -> ServerEntry {
     let text = format!("{{\"mcpServers\": {{\n\"s\": {{{settings}}}}}}}");
     let mut document = parse_document(Scope::User, Path::new("F"), &text);
     assert_eq!(document.problems, [], "{settings}");
     let Some(Written::Server(entry)) = document.servers.pop() else {
         panic!("{settings}");
     };
-    match entry.resolve(&config_environment()).await {
+    *entry
+}
+
+async fn resolve(settings: &str) -> Result<Transport, String> {
+    match entry(settings).resolve(&config_environment()).await {
         Ok(server) => Ok(server.transport),
         Err(error) => Err(format!("{error} {}", error.hints().join(" "))),
     }
@@ -301,4 +305,24 @@ async fn confinements_are_filled_in() {
         .await
         .unwrap_err();
     assert!(error.contains("sandbox.writeRoots[0]"), "{error}");
+}
+
+/// What an entry reads is for its server, and what every program gets is for all.
+#[test]
+fn entries_tell_which_variables_they_read() {
+    for (entry, wanted) in [
+        (
+            entry(
+                r#""command": "x", "args": ["--token=${PAT}", "$NONE", "${HOME}/y"], "env": {"TOKEN": "$GH_PAT", "B": "${C:-d}"}"#,
+            ),
+            vec!["C", "GH_PAT", "PAT"],
+        ),
+        (
+            entry(r#""command": "x", "env": {"A": "$$B", "C": "!pass show $D"}"#),
+            vec!["D"],
+        ),
+    ] {
+        let found: Vec<String> = entry.read_variables().into_iter().collect();
+        assert_eq!(found, wanted);
+    }
 }
