@@ -129,14 +129,14 @@ async fn reached(case: &Case, level: Level) -> BTreeMap<String, Access> {
         policy.readable = Readable::Only(Vec::<PathBuf>::new());
     }
     let sandbox = Sandbox::prepare(policy).unwrap();
-    let mut script = String::new();
-    for file in &case.files {
+    let probe = |file: &String| {
         let path = root.join(file).display().to_string();
-        script.push_str(&format!(
+        format!(
             "r=no; w=no; [ \"$(cat '{path}' 2>/dev/null)\" = content ] && r=yes; (: >> '{path}') 2>/dev/null && w=yes; \
              echo \"{file} $r $w\"\n"
-        ));
-    }
+        )
+    };
+    let script: String = case.files.iter().map(probe).collect::<Vec<_>>().concat();
     let (_status, text) = place.run(&sandbox, &script).await;
     text.lines()
         .map(|line| {
