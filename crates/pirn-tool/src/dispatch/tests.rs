@@ -87,3 +87,17 @@ fn a_panic_ends_one_call() {
         ]
     );
 }
+
+#[test]
+fn calls_that_are_not_kept_are_dropped() {
+    let mut dispatch: CallDispatch<u32, u32> = CallDispatch::new(3, 0);
+    for key in 0..3 {
+        dispatch
+            .add(key, 0, move || Box::pin(std::future::ready(key * 10)))
+            .unwrap();
+    }
+    dispatch.retain_in_flight(|key| *key == 1);
+    assert_eq!(dispatch.open(), 1);
+    assert_eq!(dispatch.next().now_or_never(), Some(Some((1, Ok(10)))));
+    assert_eq!(dispatch.next().now_or_never(), Some(None));
+}

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use futures_util::future::join_all;
 use pirn_tool::{
     CallContext, CallStatus, EventKind, NestedCalls, RECEIPT_ARGUMENTS_BYTES_MAX,
-    RECEIPT_CALLS_MAX, RECEIPT_ERROR_CHARS_MAX, RECEIPT_TOTAL_BYTES_MAX, Tool, ToolResult,
-    ToolSpec,
+    RECEIPT_CALLS_MAX, RECEIPT_ERROR_CHARS_MAX, RECEIPT_START_CHARS_MAX, RECEIPT_TOTAL_BYTES_MAX,
+    Receipt, Tool, ToolResult, ToolSpec,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -338,4 +338,31 @@ proptest! {
     fn any_tree_of_calls_is_recorded_right(plan in plans()) {
         check_tree(&plan);
     }
+}
+
+#[test]
+fn of_arguments_that_are_not_kept_the_start_is() {
+    // One, two, three and four bytes a character.
+    for letter in ["x", "é", "€", "🦀"] {
+        let long = json!({"text": letter.repeat(1_000)});
+        let text = long.to_string();
+        for receipt in [
+            Receipt::with_start("exec/3", "echo", &text),
+            Receipt::with_start_of("exec/3", "echo", &long),
+        ] {
+            let shown = receipt.arguments_text();
+            assert_eq!(shown.chars().count(), RECEIPT_START_CHARS_MAX);
+            assert_eq!(
+                shown.trim_end_matches("...").chars().last(),
+                letter.chars().last()
+            );
+            assert_eq!(receipt.arguments_bytes, Some(text.len()));
+            assert_eq!(receipt.number(), Some(3));
+        }
+    }
+    let whole = Receipt::started("exec", "echo", &json!({"n": 1}));
+    assert_eq!(
+        (whole.arguments_text().as_str(), whole.number()),
+        (r#"{"n":1}"#, None)
+    );
 }
