@@ -113,6 +113,10 @@ impl Panel {
         let answer = match typed.to_ascii_lowercase() {
             'n' => Answer::deny(),
             'd' => return PanelKey::DenyWithWords,
+            // What a server wants to know has to be filled in, which cannot be done here.
+            'y' | '1'..='9' if matches!(question.subject, Subject::Elicitation { .. }) => {
+                return PanelKey::Ignored;
+            }
             'y' if self.seen_end => match question.choices.first() {
                 Some(choice) => Answer::allow(choice.clone()),
                 None => return PanelKey::Ignored,
@@ -202,7 +206,9 @@ impl Panel {
             return vec![Row::new(words, TextStyle::role(Role::Muted)).cut(columns)];
         }
         let mut line = Vec::new();
-        for (index, choice) in question.choices.iter().enumerate().take(9) {
+        let is_form = matches!(question.subject, Subject::Elicitation { .. });
+        let choices = if is_form { &[][..] } else { &question.choices };
+        for (index, choice) in choices.iter().enumerate().take(9) {
             let key = if index == 0 {
                 "y".to_owned()
             } else {
@@ -279,6 +285,10 @@ fn body(question: &ApprovalRequest, columns: usize, source: Option<&str>) -> Vec
     };
     if let Subject::Elicitation { message, .. } = &question.subject {
         fact("message", message);
+        fact(
+            "note",
+            "forms of servers cannot be filled in here yet; `pirn mcp call` can",
+        );
     }
     let text = |value: &serde_json::Value| match value.as_str() {
         Some(text) => text.to_owned(),

@@ -118,7 +118,12 @@ fn alone() -> Result<Exit, Failure> {
         standard::write_out(WELCOME)?;
         return Ok(Exit::Success);
     }
-    interactive::run(&invocation)
+    let ended = interactive::run(&invocation);
+    if ended.is_err() {
+        // Without a model there is no conversation, but there is what runs without one.
+        standard::write_out(WELCOME)?;
+    }
+    ended
 }
 
 fn completions(arguments: &CompletionsArguments) -> Result<Exit, Failure> {

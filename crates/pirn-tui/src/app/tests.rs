@@ -328,6 +328,26 @@ fn r21_a_question_takes_no_keys_of_the_editor() {
 }
 
 #[test]
+fn a_form_of_a_server_is_never_sent_empty() {
+    let mut desk = Desk::new();
+    let mut request = ApprovalRequest::clone(&question("form"));
+    request.subject = Subject::Elicitation {
+        server: "desk".to_owned(),
+        message: "Your name?".to_owned(),
+        form: pirn_tool::Form::Values {
+            schema: json!({"properties": {"name": {"type": "string"}}}),
+        },
+    };
+    desk.news(News::Questions(OpenQuestions {
+        revision: 1,
+        questions: vec![Arc::new(request)],
+    }));
+    desk.after(500).keys("\t");
+    assert_eq!(desk.keys("y1"), []);
+    assert_eq!(desk.keys("n").len(), 1);
+}
+
+#[test]
 fn r22_a_question_is_allowed_when_all_of_it_was_shown() {
     let mut desk = Desk::sized(60, 16);
     let mut request = ApprovalRequest::clone(&question("long"));

@@ -244,6 +244,18 @@ fn a_new_size_keeps_everything_once() {
 }
 
 #[test]
+fn without_a_model_it_says_what_to_do() {
+    let desk = Desk::new(Vec::new());
+    std::fs::remove_file(desk.place.pirn_home().join("models.json")).unwrap();
+    let (code, _, seen) = Session::interface(&desk.place, &[], COLUMNS).end();
+    assert_eq!(code, Some(2), "{seen}");
+    assert!(
+        seen.contains("Pirn runs small programs") && seen.contains("there is no model to ask"),
+        "{seen}"
+    );
+}
+
+#[test]
 fn a_terminal_that_cannot_move_its_cursor_gets_words() {
     let desk = Desk::new(Vec::new());
     let session = Session::interface(&desk.place, &[("TERM", "dumb")], COLUMNS);
