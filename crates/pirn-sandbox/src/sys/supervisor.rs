@@ -79,7 +79,14 @@ const REMOVE_ROUNDS_MAX: u32 = 100;
 
 /// The supervisor's whole life.
 pub(super) fn supervise(watch: Watch<'_>) -> ! {
-    settle_in(&watch);
+    if !settle_in(&watch) {
+        // Without its lifeline it could neither report nor be told to end: nothing goes on.
+        // SAFETY: plain system calls on integers; ends the process without running any handler.
+        unsafe {
+            libc::kill(watch.main, libc::SIGKILL);
+            libc::_exit(1)
+        }
+    }
     let mut watched = [
         libc::pollfd {
             fd: LIFELINE_FD,
@@ -120,10 +127,10 @@ pub(super) fn supervise(watch: Watch<'_>) -> ! {
     }
 }
 
-/// Lets go of everything the supervisor got from Pirn but does not need.
-fn settle_in(watch: &Watch<'_>) {
+/// Lets go of everything the supervisor got from Pirn but does not need. Says whether it has the rest.
+fn settle_in(watch: &Watch<'_>) -> bool {
     // SAFETY: plain system calls; the strings end in zero, the signal set is initialised before use.
-    unsafe {
+    let has_all = unsafe {
         // The program does the same itself; whoever comes first.
         libc::setpgid(watch.main, watch.main);
         // Not to keep a file system busy.
@@ -137,12 +144,12 @@ fn settle_in(watch: &Watch<'_>) {
         let lifeline = lift(watch.lifeline, LOCK_FD + 1);
         let events = watch.memory_events.map(|events| lift(events, LOCK_FD + 1));
         let lock = watch.lock.map(|lock| lift(lock, LOCK_FD + 1));
-        libc::dup2(lifeline, LIFELINE_FD);
+        let has_lifeline = libc::dup2(lifeline, LIFELINE_FD) == LIFELINE_FD;
         let mut child_signal = MaybeUninit::<libc::sigset_t>::uninit();
         libc::sigemptyset(child_signal.as_mut_ptr());
         libc::sigaddset(child_signal.as_mut_ptr(), libc::SIGCHLD);
         let signals = libc::signalfd(-1, child_signal.as_ptr(), libc::SFD_NONBLOCK);
-        libc::dup2(signals, CHILD_SIGNAL_FD);
+        let has_signals = libc::dup2(signals, CHILD_SIGNAL_FD) == CHILD_SIGNAL_FD;
         match events {
             Some(events) => libc::dup2(events, MEMORY_EVENTS_FD),
             None => libc::close(MEMORY_EVENTS_FD),
@@ -156,8 +163,10 @@ fn settle_in(watch: &Watch<'_>) {
         for descriptor in 0..3 {
             libc::close(descriptor);
         }
-    }
+        has_lifeline && has_signals
+    };
     close_from(LOCK_FD + 1, CloseWhen::Now);
+    has_all
 }
 
 enum Order {
