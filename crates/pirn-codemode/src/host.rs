@@ -63,6 +63,8 @@ pub struct CallEnd {
     pub settlement: Settlement,
     /// What became of the call, for the record.
     pub status: CallStatus,
+    /// What the script's result tells of it besides.
+    pub notes: Vec<String>,
 }
 
 impl CallEnd {
@@ -71,6 +73,7 @@ impl CallEnd {
         Self {
             settlement: Settlement::Resolved(value),
             status: CallStatus::Ok,
+            notes: Vec::new(),
         }
     }
 
@@ -92,7 +95,11 @@ impl CallEnd {
             kind: None,
             data: None,
         };
-        Self { settlement, status }
+        Self {
+            settlement,
+            status,
+            notes: Vec::new(),
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use futures_util::future::BoxFuture;
 use pirn_tool::{
     CallContext, CallOutcome, CallStage, CallStatus, FailureKind, NestedOptions, Pipeline, Tool,
-    WaitClock, tool_identifiers,
+    WaitClock, tool_identifiers, undeclared,
 };
 use pirn_vm::{CallTarget, JsonText, Settlement, ToolBinding, ToolDescription};
 use serde_json::Value;
@@ -142,6 +142,11 @@ impl ScriptHost for PipelineHost {
         };
         let (pipeline, context) = (self.pipeline.clone(), self.context.clone());
         let tool = self.offer.discovery.tool(&call.name);
+        let passed_on = tool
+            .as_ref()
+            .filter(|(tool, _)| tool.spec().namespace.is_some())
+            .and_then(|(tool, _)| undeclared(&tool.spec().input_schema, &arguments))
+            .map(|complaint| format!("{}: {complaint}. It was passed on.", call.name));
         Box::pin(async move {
             // From here on the pipeline says when it begins.
             call.stage.send_replace(CallStage::Waiting);
@@ -154,7 +159,9 @@ impl ScriptHost for PipelineHost {
             let outcome = pipeline
                 .call_nested_with_options(&context, &call.name, arguments, options)
                 .await;
-            script_end(outcome, tool.as_ref())
+            let mut end = script_end(outcome, tool.as_ref());
+            end.notes.extend(passed_on);
+            end
         })
     }
 
@@ -180,6 +187,9 @@ impl ScriptHost for PipelineHost {
 /// What a script gets of a call's outcome.
 fn script_end(outcome: CallOutcome, tool: Option<&(Tool, String)>) -> CallEnd {
     let status = outcome.status;
+    let tool_name = &outcome.tool_name;
+    let notes = outcome.result.notes.iter();
+    let notes: Vec<String> = notes.map(|note| format!("{tool_name}: {note}.")).collect();
     let has_schema = tool.is_some_and(|(tool, _)| tool.spec().output_schema.is_some());
     let confirmed = status != CallStatus::Unknown;
     let came_from_tool = outcome
@@ -194,6 +204,7 @@ fn script_end(outcome: CallOutcome, tool: Option<&(Tool, String)>) -> CallEnd {
         return CallEnd {
             settlement: Settlement::Resolved(Some(JsonText::from_value(structured))),
             status,
+            notes,
         };
     }
     // What a server's error holds besides its message.
@@ -207,6 +218,7 @@ fn script_end(outcome: CallOutcome, tool: Option<&(Tool, String)>) -> CallEnd {
         return CallEnd {
             settlement: Settlement::Resolved(Some(value)),
             status,
+            notes,
         };
     };
     let mut message = if text.is_empty() {
@@ -229,5 +241,6 @@ fn script_end(outcome: CallOutcome, tool: Option<&(Tool, String)>) -> CallEnd {
             data,
         },
         status,
+        notes,
     }
 }

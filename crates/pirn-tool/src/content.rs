@@ -60,6 +60,8 @@ pub struct ToolResult {
     pub is_over_limit: bool,
     /// Facts for people and front ends (a diff, a path); never sent to a model.
     pub details: Option<Value>,
+    /// What a script is told beside [`ToolResult::structured`], such as what was left out; the content says it itself.
+    pub notes: Vec<String>,
     /// What the call cost, where it used a model.
     pub usage: Option<Usage>,
 }
@@ -103,6 +105,13 @@ impl ToolResult {
     #[must_use]
     pub fn with_structured(mut self, value: Value) -> Self {
         self.structured = Some(value);
+        self
+    }
+
+    /// Adds notes for scripts.
+    #[must_use]
+    pub fn with_notes(mut self, notes: impl IntoIterator<Item = String>) -> Self {
+        self.notes.extend(notes);
         self
     }
 

@@ -90,7 +90,7 @@ pub use receipt::{
 };
 pub use registry::Registry;
 pub use run::{CallSettings, ImageLimits, Run};
-pub use schema::{SchemaCheck, StandaloneSchema, closest, standalone_schema};
+pub use schema::{SchemaCheck, StandaloneSchema, closest, standalone_schema, undeclared};
 pub use search::{Ranked, SearchDocument, rank, search_tools, tokenize};
 pub use tool::{
     Annotations, Concurrency, Containment, Effects, Exposure, Namespace, Tool, ToolHandler,

@@ -21,7 +21,7 @@ pub use check::{SchemaCheck, standalone_schema};
 pub use local::StandaloneSchema;
 pub(crate) use local::resolve_local;
 pub use suggest::closest;
-pub(crate) use undeclared::undeclared;
+pub use undeclared::undeclared;
 
 /// Values in a schema that is compiled; the largest real ones have a few thousand.
 const SCHEMA_VALUES_MAX: usize = 100_000;

@@ -184,10 +184,14 @@ fn search(arguments: &Arguments, options: &ToolsOptions, reader: Reader, stop: &
     }
     match reader {
         Reader::Program if found.bytes > bytes_max => Ok(reader::too_long()),
-        Reader::Program => Ok(reader::list(
-            found.lines.into_iter().map(Value::String).collect(),
-        )),
-        Reader::Eyes => Ok(shown(&found.lines, found.matches > window.end(), window)),
+        Reader::Program => {
+            let items = found.lines.into_iter().map(Value::String).collect();
+            Ok(reader::list(items).with_notes(walk.unread.note()))
+        }
+        Reader::Eyes => {
+            let has_more = found.matches > window.end();
+            Ok(shown(&found.lines, has_more, window, walk.unread.note()))
+        }
     }
 }
 
@@ -259,12 +263,14 @@ impl Visit for Finder<'_> {
 }
 
 /// The paths for eyes.
-fn shown(lines: &[String], has_more: bool, window: Window) -> ToolResult {
+fn shown(lines: &[String], has_more: bool, window: Window, unread: Option<String>) -> ToolResult {
+    let mut notices: Vec<String> = unread.into_iter().collect();
     if lines.is_empty() {
-        return ToolResult::text(window.nothing("No files found matching pattern"));
+        let mut text = window.nothing("No files found matching pattern");
+        append_notices(&mut text, &notices);
+        return ToolResult::text(text);
     }
     let (mut text, cut) = keep_head_lines(lines);
-    let mut notices = Vec::new();
     if has_more {
         notices.push(format!("{}, or refine pattern", window.notice("results")));
     }

@@ -113,7 +113,8 @@ fn run(arguments: &Arguments, options: &ToolsOptions, reader: Reader, stop: &Sto
         let Selection { globs, invalid } = walk::globs(&root.real, arguments.glob.as_deref())?;
         let walk = Walk::new(&root.real, options, globs, stop)
             .map_err(|reason| format!("Could not search {}: {reason}", root.shown()))?;
-        let found = search.folder(&root, &walk);
+        let mut found = search.folder(&root, &walk);
+        found.unread = walk.unread.note();
         match invalid {
             Some(error) if found.is_empty() => return Err(error),
             Some(_) | None => found,

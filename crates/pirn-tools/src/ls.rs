@@ -16,6 +16,7 @@ use crate::limits::keep_head_lines;
 use crate::options::ToolsOptions;
 use crate::paths;
 use crate::reader::{self, Reader, Window};
+use crate::walk::Unread;
 
 /// Entries shown when the call names no limit.
 const LIMIT_DEFAULT: usize = 500;
@@ -135,8 +136,12 @@ fn list(arguments: &Arguments, options: &ToolsOptions, reader: Reader, stop: &St
             Ok(_) if entry.is_symlink() && is_hidden(&entry, rules.as_deref()) => None,
             Ok(metadata) => Some(metadata),
             Err(_) if entry.is_symlink() => None,
-            // It has gone meanwhile.
-            Err(_) => continue,
+            Err(error) => {
+                listing
+                    .unread
+                    .add(|| name.to_string_lossy().into_owned(), &error);
+                continue;
+            }
         };
         if listing.count == window.limit {
             listing.has_more = true;
@@ -159,6 +164,7 @@ fn is_hidden(link: &Path, rules: Option<&FileRules>) -> bool {
 struct Listing {
     count: usize,
     has_more: bool,
+    unread: Unread,
     view: View,
 }
 
@@ -182,6 +188,7 @@ impl Listing {
         Self {
             count: 0,
             has_more: false,
+            unread: Unread::default(),
             view,
         }
     }
@@ -207,19 +214,23 @@ impl Listing {
 
     fn into_result(self, window: Window) -> ToolResult {
         let (lines, dangling) = match self.view {
-            View::Entries(entries) => return reader::list(entries),
+            View::Entries(entries) => {
+                return reader::list(entries).with_notes(self.unread.note());
+            }
             View::Lines { lines, dangling } => (lines, dangling),
         };
+        let mut notices: Vec<String> = self.unread.note().into_iter().collect();
         if lines.is_empty() {
             let nothing = if window.offset == 0 {
                 "(empty directory)".to_owned()
             } else {
                 window.nothing("No entries")
             };
+            let mut nothing = nothing;
+            append_notices(&mut nothing, &notices);
             return ToolResult::text(nothing);
         }
         let (mut text, cut) = keep_head_lines(&lines);
-        let mut notices = Vec::new();
         if self.has_more {
             notices.push(window.notice("entries"));
         }

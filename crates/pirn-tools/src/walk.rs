@@ -2,6 +2,7 @@
 
 mod ignored;
 mod parallel;
+mod unread;
 
 use std::path::{Path, PathBuf};
 
@@ -15,6 +16,7 @@ use crate::paths;
 
 use ignored::Ignored;
 pub(crate) use parallel::{Visit, Walk, WalkedFolder};
+pub(crate) use unread::Unread;
 
 /// The folder in which Git keeps its own files. Nobody means them when searching a project; naming the folder as the place to
 /// search still works.
@@ -55,6 +57,7 @@ impl<'a> Walk<'a> {
             globs,
             ignored,
             stop,
+            unread: Unread::default(),
         })
     }
 }

@@ -172,6 +172,8 @@ impl From<runner::SavedStage> for SavedStage {
             runner::SavedStage::Ended(CallEnd {
                 settlement: Settlement::Resolved(value),
                 status,
+                // They are among the script's notes.
+                notes: _,
             }) => Self::Resolved {
                 value: value.map(JsonText::into_string),
                 status,
@@ -186,6 +188,7 @@ impl From<runner::SavedStage> for SavedStage {
                         data,
                     },
                 status,
+                notes: _,
             }) => Self::Rejected {
                 message,
                 tool,
@@ -227,7 +230,11 @@ impl From<SavedStage> for runner::SavedStage {
                 status,
             ),
         };
-        Self::Ended(CallEnd { settlement, status })
+        Self::Ended(CallEnd {
+            settlement,
+            status,
+            notes: Vec::new(),
+        })
     }
 }
 

@@ -18,6 +18,9 @@ use crate::limits::ScriptLimits;
 /// Bytes of the arguments of calls that wait for room, in all: what the memory of one script is by default.
 const WAITING_BYTES_MAX: usize = 256 << 20;
 
+/// Notes about calls that a script's result tells; equal ones are told once.
+const CALL_NOTES_MAX: usize = 20;
+
 /// A call, and the place of its record; globals have none.
 type Key = (CallId, Option<usize>);
 
@@ -201,7 +204,11 @@ impl Calls {
 
     /// What the script gets of an end: bounded, and an error that names the call.
     fn delivered(&self, record: Option<usize>, end: CallEnd) -> CallEnd {
-        let CallEnd { settlement, status } = end;
+        let CallEnd {
+            settlement,
+            status,
+            notes,
+        } = end;
         let limit = self.bytes_max;
         let settlement = match settlement {
             Settlement::Resolved(Some(json)) if json.as_str().len() > limit => {
@@ -259,10 +266,19 @@ impl Calls {
             },
             (settlement, _) => settlement,
         };
-        CallEnd { settlement, status }
+        CallEnd {
+            settlement,
+            status,
+            notes,
+        }
     }
 
     fn close(&mut self, record: Option<usize>, end: &CallEnd, collected: &mut Collected) {
+        for note in &end.notes {
+            if collected.notes.len() < CALL_NOTES_MAX && !collected.notes.contains(note) {
+                collected.notes.push(note.clone());
+            }
+        }
         let Some(index) = record else { return };
         let duration = self.started.get(index).map(Instant::elapsed);
         let Some(record) = self.records.get_mut(index) else {
@@ -469,6 +485,7 @@ impl Calls {
                 data: None,
             },
             status: CallStatus::Unknown,
+            notes: Vec::new(),
         }
     }
 }
@@ -494,6 +511,7 @@ fn over_limit(name: &str, call_id: Option<String>, message: String) -> CallEnd {
             data: None,
         },
         status: CallStatus::Error,
+        notes: Vec::new(),
     }
 }
 

@@ -19,7 +19,7 @@ const DECLARING: [&str; 8] = [
 /// What to say about arguments whose names the schema does not declare; `None` where there are none, or where the schema says
 /// itself what else there may be. A person who is asked about a call judges it by what the tool declares: a member that it ignores
 /// could say anything.
-pub(crate) fn undeclared(schema: &Value, arguments: &Value) -> Option<String> {
+pub fn undeclared(schema: &Value, arguments: &Value) -> Option<String> {
     let declared = schema.get("properties")?.as_object()?;
     if DECLARING
         .iter()

@@ -23,6 +23,8 @@ pub(super) struct Found {
     more_matches: bool,
     cut_lines: bool,
     gave_up: Vec<String>,
+    /// A sentence about what could not be read.
+    pub(super) unread: Option<String>,
 }
 
 /// Files named in the notice about lines that are too long.
@@ -39,6 +41,7 @@ impl Found {
             more_matches: false,
             cut_lines: false,
             gave_up: Vec::new(),
+            unread: None,
         }
     }
 
@@ -154,7 +157,7 @@ impl Found {
                 files(self.gave_up.len())
             ));
         }
-        Ok(reader::list(self.records))
+        Ok(reader::list(self.records).with_notes(self.unread))
     }
 
     fn into_text(self) -> String {
@@ -162,7 +165,7 @@ impl Found {
         if self.lines.is_empty() {
             text.push_str(&self.bounds.window.nothing("No matches found"));
         }
-        let mut notices = Vec::new();
+        let mut notices: Vec<String> = self.unread.into_iter().collect();
         if self.more_matches {
             notices.push(format!(
                 "{}, or refine pattern",

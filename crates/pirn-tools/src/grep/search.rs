@@ -115,8 +115,15 @@ impl Search<'_> {
         scratch: &mut Scratch,
         folder: &WalkedFolder<'_>,
         below: &Path,
+        shown: impl FnOnce(&Path) -> String,
     ) -> Option<RegularFile> {
-        let opened = RegularFile::of_walk(folder.root.open_below(below).ok()?).ok()?;
+        let opened = match folder.root.open_below(below) {
+            Ok(opened) => RegularFile::of_walk(opened).ok()?,
+            Err(error) => {
+                folder.unread.add(|| shown(below), &error);
+                return None;
+            }
+        };
         if !scratch.is_plain(&opened) && opened.is_process_file() {
             return None;
         }
@@ -178,7 +185,8 @@ impl Visit for Files<'_> {
                 break;
             }
             below.set_file_name(&entry.name);
-            let Some(opened) = self.search.open_walked(scratch, folder, &below) else {
+            let shown = |below: &Path| self.root.display(below);
+            let Some(opened) = self.search.open_walked(scratch, folder, &below, shown) else {
                 continue;
             };
             let reader = Interruptible {

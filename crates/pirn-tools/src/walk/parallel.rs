@@ -18,7 +18,9 @@ use pirn_sandbox::FileRules;
 
 use super::GIT_FOLDER;
 use super::ignored::Ignored;
+use super::unread::Unread;
 use crate::blocking::Stop;
+use crate::paths;
 
 /// Threads that walk; more than this waits for the disk.
 const WORKERS_MAX: usize = 12;
@@ -64,6 +66,8 @@ pub(crate) struct Walk<'a> {
     pub(super) globs: Override,
     pub(super) ignored: Arc<Ignored>,
     pub(super) stop: &'a Stop,
+    /// What could not be read.
+    pub(crate) unread: Unread,
 }
 
 /// A folder that a walk has come to.
@@ -71,6 +75,7 @@ pub(crate) struct WalkedFolder<'a> {
     pub(crate) root: &'a HeldFolder,
     /// Relative to the root; empty for the root itself.
     pub(crate) below: &'a Path,
+    pub(crate) unread: &'a Unread,
     is_over: &'a AtomicBool,
     stop: &'a Stop,
 }
@@ -228,9 +233,13 @@ impl<V: Visit> Crew<'_, V> {
         ignored: &Arc<Ignored>,
         done: &mut Done<V::Part>,
     ) {
-        // What cannot be read is left out, as with a folder listed by its owner.
-        let Ok(mut entries) = self.walk.root.entries_below(below) else {
-            return;
+        let mut entries = match self.walk.root.entries_below(below) {
+            Ok(entries) => entries,
+            Err(error) => {
+                let shown = || paths::relative_display(below, Path::new(""));
+                self.walk.unread.add(shown, &error);
+                return;
+            }
         };
         let path = self.walk.root.path().join(below);
         let ignored = Ignored::below(ignored, &path, &entries);
@@ -301,6 +310,7 @@ impl<V: Visit> Crew<'_, V> {
         let folder = WalkedFolder {
             root: &self.walk.root,
             below,
+            unread: &self.walk.unread,
             is_over: &self.is_over,
             stop: self.walk.stop,
         };

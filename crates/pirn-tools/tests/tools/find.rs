@@ -1,5 +1,6 @@
 //! `find`.
 
+use pirn_tool::{CallRequest, Origin};
 use serde_json::{Value, json};
 
 use crate::support::Bench;
@@ -177,5 +178,41 @@ async fn a_stopped_search_ends_at_once() {
             .contains(&text.as_str()),
             "{text}"
         );
+    }
+}
+
+/// A folder whose path is longer than the system opens: nobody can read it by name, also not root.
+#[cfg(target_os = "linux")]
+fn put_out_of_reach(bench: &Bench) {
+    let long = "n".repeat(250);
+    let chain = |count: usize| vec![long.as_str(); count].join("/");
+    // Each half can be made; together they are too long.
+    let (upper, lower) = (chain(9), chain(9));
+    bench.put(&format!("lower/{lower}/hidden.txt"), "needle\n");
+    bench.put(&format!("upper/{upper}/seen.txt"), "needle\n");
+    std::fs::rename(
+        bench.path("lower"),
+        bench.path(&format!("upper/{upper}/lower")),
+    )
+    .unwrap();
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn what_cannot_be_read_is_told() {
+    let bench = Bench::new();
+    put_out_of_reach(&bench);
+    for (tool, pattern) in [("find", "*.txt"), ("grep", "needle")] {
+        let arguments = json!({ "pattern": pattern });
+        let shown = bench.ok(tool, arguments.clone()).await;
+        assert!(
+            shown.contains("1 place could not be read and is left out: upper/"),
+            "{tool}: {shown}"
+        );
+        let request = CallRequest::new("1", tool, arguments).origin(Origin::Nested);
+        let result = bench.pipeline().call(request).await.result;
+        let found = result.structured.unwrap();
+        assert_eq!(found.as_array().unwrap().len(), 1, "{tool}: {found}");
+        assert_eq!(result.notes.len(), 1, "{tool}: {:?}", result.notes);
     }
 }

@@ -80,6 +80,10 @@ impl Bench {
         String::from_utf8(std::fs::read(self.path(name)).unwrap()).unwrap()
     }
 
+    pub(crate) fn pipeline(&self) -> &Pipeline {
+        &self.pipeline
+    }
+
     pub(crate) async fn outcome(&self, tool: &str, arguments: Value) -> CallOutcome {
         let call = self.pipeline.call(CallRequest::new("1", tool, arguments));
         tokio::time::timeout(PATIENCE, call).await.unwrap()
