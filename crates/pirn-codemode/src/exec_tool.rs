@@ -1,5 +1,6 @@
 //! The `exec` tool: a script as an ordinary tool value.
 
+use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -8,7 +9,7 @@ use pirn_tool::{
     CallContext, Effects, Exposure, Loadout, LoadoutChanges, LoadoutHook, Receipt, Tool,
     ToolHandler, ToolResult, ToolSpec, Update,
 };
-use pirn_vm::VmEngine;
+use pirn_vm::{MissingTools, VmEngine};
 use serde_json::{Value, json};
 
 use crate::abort::Abort;
@@ -55,6 +56,18 @@ pub struct ExecTool {
     pub models: Option<Arc<dyn ModelHost>>,
     /// How long a script runs before it goes on in the background, unless its options line says otherwise.
     pub yield_after: Duration,
+    /// Names the tools that cannot be called now, and why.
+    pub missing_tools: Option<MissingToolsSource>,
+}
+
+/// Asked when a script starts which tools it cannot call, though it may know their names.
+#[derive(Clone)]
+pub struct MissingToolsSource(pub Arc<dyn Fn() -> Vec<MissingTools> + Send + Sync>);
+
+impl fmt::Debug for MissingToolsSource {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("MissingToolsSource")
+    }
 }
 
 impl ExecTool {
@@ -74,6 +87,7 @@ impl ExecTool {
             catalog: CatalogOptions::default(),
             models: None,
             yield_after: YIELD_AFTER_DEFAULT,
+            missing_tools: None,
         }
     }
 
@@ -116,6 +130,9 @@ impl ExecTool {
         let mut environment = PipelineHost::environment(&pipeline, &cell_context, &[&own_name]);
         if let Some(models) = self.models.clone() {
             environment = environment.with_models(models);
+        }
+        if let Some(MissingToolsSource(missing)) = &self.missing_tools {
+            environment = environment.with_missing_tools(missing());
         }
         let mut limits = self.limits;
         if let Some(timeout_ms) = source.options.timeout_ms {

@@ -71,7 +71,7 @@ pub use declarations::{
     GlobalDeclaration, INPUT_TYPE_CHARS_MAX, ToolDeclaration, render_declarations, schema_to_type,
     tool_sample, tool_signature,
 };
-pub use exec_tool::{EXEC_TOOL_NAME, ExecTool, YIELD_AFTER_DEFAULT};
+pub use exec_tool::{EXEC_TOOL_NAME, ExecTool, MissingToolsSource, YIELD_AFTER_DEFAULT};
 pub use host::{
     CallEnd, Environment, EnvironmentError, HostCall, ResumedCall, ScriptHost, global,
     spread_global,

@@ -51,8 +51,8 @@ pub use script_limits::{engine_options, script_limits};
 pub use script_tools::ScriptTools;
 pub use scripts::{RunningScript, SavedScript, ScriptEnd, ScriptRun};
 pub use servers::{
-    LOGIN_COMMAND, ServerOptions, Servers, config_environment, is_missing, servers_of,
-    sign_in_service, trace_file,
+    LOGIN_COMMAND, ServerOptions, Servers, config_environment, is_missing, problem_text,
+    servers_of, sign_in_service, trace_file,
 };
 pub use tool_filter::ToolFilter;
 pub use whole_results::{

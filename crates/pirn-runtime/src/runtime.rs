@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
-use pirn_codemode::{BoardLimits, ScriptLimits, ScriptService, ScriptServiceOptions, StoreBackend};
+use pirn_codemode::{
+    BoardLimits, MissingTools, ScriptLimits, ScriptService, ScriptServiceOptions, StoreBackend,
+};
 use pirn_file::SpillFolder;
 use pirn_sandbox::BackgroundChildren;
 use pirn_settings::HostEnv;
@@ -141,6 +143,13 @@ impl Runtime {
     /// What a script may use unless it says otherwise.
     pub(crate) fn script_limits(&self) -> ScriptLimits {
         self.inner.script_limits
+    }
+
+    /// The tools that scripts would have if all servers were up.
+    pub(crate) fn missing_tools(&self) -> Vec<MissingTools> {
+        self.servers()
+            .map(Servers::missing_tools)
+            .unwrap_or_default()
     }
 
     /// Ends the runtime in order: what clients do is cancelled and waited for, scripts that go on by themselves stop, the kernel ends its programs, servers close, and

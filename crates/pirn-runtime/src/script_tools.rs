@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pirn_codemode::{
-    CatalogOptions, ExecTool, LayoutKind, ModelHost, OutputFolder, YIELD_AFTER_DEFAULT,
+    CatalogOptions, ExecTool, LayoutKind, MissingToolsSource, ModelHost, OutputFolder,
+    YIELD_AFTER_DEFAULT,
 };
 
 use crate::client::Client;
@@ -46,6 +47,10 @@ impl Client {
             catalog: tools.catalog,
             models: tools.models,
             yield_after: tools.yield_after,
+            missing_tools: Some(MissingToolsSource(Arc::new({
+                let runtime = self.runtime().clone();
+                move || runtime.missing_tools()
+            }))),
             ..ExecTool::over(self.runtime().scripts()?.clone())
         };
         self.registry().register(exec.wait_tool());

@@ -157,7 +157,8 @@ impl Client {
             caller: self.caller().to_owned(),
             code: run.code,
             file_name: run.file_name,
-            environment: PipelineHost::environment(self.pipeline(), context, &[]),
+            environment: PipelineHost::environment(self.pipeline(), context, &[])
+                .with_missing_tools(self.runtime().missing_tools()),
             limits: run.limits.unwrap_or_else(|| self.runtime().script_limits()),
             abort: run.abort,
             progress,

@@ -4,14 +4,14 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use pirn_codemode::ToolNames;
+use pirn_codemode::{MissingTools, ToolNames};
 use pirn_mcp::{
     Clock, ConfigEnvironment, Elicitor, ManagerFolders, ManagerOptions, McpManager, OAuth,
     OAuthOptions, RESOURCE_TOOL_NAMES, ServerEntry, ServerSelection, ServerState, ServerStatus,
     SpillFolder, Tracing, TransportEntry,
 };
 use pirn_settings::{HostEnv, SandboxSettings};
-use pirn_tool::{Registry, matches_pattern, mcp_namespace};
+use pirn_tool::{Registry, matches_pattern, mcp_namespace, to_identifier};
 
 use crate::confinement::policy_spec;
 use crate::error::{Error, ErrorKind};
@@ -28,6 +28,9 @@ const AUTH_FILE: &str = "mcp-auth.json";
 const PROTOCOL_CACHE_FILE: &str = "mcp-protocols.json";
 /// Logs of servers, in Pirn's folder.
 const LOG_FOLDER: &str = "logs/mcp";
+
+/// How much is told of what a server wrote last; the rest is in its log.
+const LAST_WORDS_CHARS_MAX: usize = 199;
 
 /// Which servers a runtime has.
 #[derive(Debug, Clone, Default)]
@@ -130,6 +133,20 @@ impl Servers {
         servers
     }
 
+    /// The tools that scripts would have if these servers were up, and why they have not.
+    pub(crate) fn missing_tools(&self) -> Vec<MissingTools> {
+        let servers = self.missing(ServerSelection::Visible);
+        let tools = servers.iter().map(|server| MissingTools {
+            prefix: to_identifier(&format!("{}__", mcp_namespace(&server.name))),
+            why: format!(
+                "the MCP server \"{}\" is not there: {}",
+                server.name,
+                problem_text(server)
+            ),
+        });
+        tools.collect()
+    }
+
     /// Lets the servers close.
     pub(crate) async fn shutdown(&self) {
         self.manager.shutdown().await;
@@ -157,6 +174,36 @@ pub fn is_missing(server: &ServerStatus) -> bool {
         | ServerState::NeedsAuth
         | ServerState::Failed => true,
     }
+}
+
+/// Why a server is not connected: what went wrong, and what its process said last. The text may come from the server.
+pub fn problem_text(server: &ServerStatus) -> String {
+    match (&server.problem, server.state) {
+        (Some(problem), _) => match last_words(server) {
+            Some(words) => format!("{} (stderr: {words})", problem.message),
+            None => problem.message.clone(),
+        },
+        (None, ServerState::NeedsAuth) => "it wants a sign-in".to_owned(),
+        (None, ServerState::Connecting) => "it is still starting".to_owned(),
+        (
+            None,
+            ServerState::Failed
+            | ServerState::Disconnected
+            | ServerState::Connected
+            | ServerState::Disabled,
+        ) => "it is not connected".to_owned(),
+    }
+}
+
+/// The last line that the process of a server wrote to standard error: most say there why they end.
+fn last_words(server: &ServerStatus) -> Option<String> {
+    let mut lines = server.stderr_tail.lines().map(str::trim).rev();
+    let line = lines.find(|line| !line.is_empty())?;
+    let mut words: String = line.chars().take(LAST_WORDS_CHARS_MAX).collect();
+    if words.len() < line.len() {
+        words.push('…');
+    }
+    Some(words)
 }
 
 /// Whether a server is reached over the network.

@@ -13,10 +13,7 @@ use crate::invocation::{Display, Invocation};
 use crate::questions::{self, Asker, TerminalQuestions};
 use crate::standard;
 use crate::variables::PIRN_MCP_TRACE;
-use pirn_terminal::{cut, on_one_line};
-
-/// How much is shown of what a server wrote last; the rest is in its log.
-const LAST_WORDS_COLUMNS_MAX: usize = 200;
+use pirn_terminal::on_one_line;
 
 /// Warnings about one server that commands show besides what they do: the first say enough to look at the rest.
 const WARNINGS_TOLD_MAX: usize = 3;
@@ -101,31 +98,7 @@ fn warnings(server: &ServerStatus) -> Vec<String> {
 
 /// Why a server is not connected, on one line.
 pub(super) fn problem_text(server: &ServerStatus) -> String {
-    match (&server.problem, server.state) {
-        (Some(problem), _) => match last_words(server) {
-            Some(words) => format!("{} (stderr: {words})", on_one_line(&problem.message)),
-            None => on_one_line(&problem.message),
-        },
-        (None, ServerState::NeedsAuth) => "it wants a sign-in".to_owned(),
-        (None, ServerState::Connecting) => "it is still starting".to_owned(),
-        (
-            None,
-            ServerState::Failed
-            | ServerState::Disconnected
-            | ServerState::Connected
-            | ServerState::Disabled,
-        ) => "it is not connected".to_owned(),
-    }
-}
-
-/// The last line that the process of a server wrote to standard error: most say there why they end.
-fn last_words(server: &ServerStatus) -> Option<String> {
-    let line = server
-        .stderr_tail
-        .lines()
-        .rev()
-        .find(|line| !line.trim().is_empty())?;
-    Some(cut(&on_one_line(line.trim()), LAST_WORDS_COLUMNS_MAX))
+    on_one_line(&pirn_runtime::problem_text(server))
 }
 
 /// What to do about a server that is not connected.

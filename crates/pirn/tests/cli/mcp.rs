@@ -488,6 +488,14 @@ fn a_script_is_told_which_servers_are_not_there() {
         "{told}"
     );
     assert!(!told.contains("idle"), "{told}");
+    // Who calls a tool of such a server is told why that cannot be.
+    let told = stderr("return await tools.mcp__gone__list({})");
+    assert!(
+        told.contains(
+            "tools.mcp__gone__list is not available: the MCP server \"gone\" is not there: "
+        ),
+        "{told}"
+    );
     let told = stderr("return typeof tools.mcp__idle__x");
     assert!(told.starts_with("note: MCP server \"idle\" "), "{told}");
 }
