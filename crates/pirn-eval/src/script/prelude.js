@@ -1,8 +1,18 @@
 // The globals of programs, and what becomes of a program's end. Stands after the program, in the same function.
 
+// What scripts call the ways in which a call fails.
+const __failureKinds = {
+  __proto__: null,
+  CapabilityFailed: 'failed',
+  CapabilityNotAdmitted: 'denied',
+  CapabilityUnknown: 'not_found',
+  InputInvalid: 'invalid_arguments',
+};
+
 function __named(message, name) {
   const error = new Error(message);
   error.name = name;
+  if (__failureKinds[name] !== undefined) error.kind = __failureKinds[name];
   return error;
 }
 

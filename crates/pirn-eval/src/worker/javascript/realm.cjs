@@ -17,6 +17,8 @@ function realm(host) {
     constructor(message, name) {
       super(message);
       this.name = name;
+      // As scripts call it; any other name is a failure of the tool itself.
+      this.kind = { CapabilityUnknown: 'not_found', CapabilityNotAdmitted: 'denied', InputInvalid: 'invalid_arguments', EvalOver: 'cancelled' }[name] ?? 'failed';
     }
   }
 

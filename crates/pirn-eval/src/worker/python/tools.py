@@ -7,12 +7,22 @@ PARALLEL_MAX = 32
 CAPABILITY_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}\Z")
 
 
+# What scripts call the ways to fail, as `error.kind`; any other is a failure of the tool itself.
+FAILURE_KINDS = {
+    "CapabilityUnknown": "not_found",
+    "CapabilityNotAdmitted": "denied",
+    "InputInvalid": "invalid_arguments",
+    "EvalOver": "cancelled",
+}
+
+
 class ToolError(Exception):
-    """A call of a tool failed. `name` says how, such as `CapabilityUnknown`."""
+    """A call of a tool failed. `name` says how, such as `CapabilityUnknown`; `kind` says it as scripts do."""
 
     def __init__(self, message, name="ToolError"):
         super().__init__(message)
         self.name = name
+        self.kind = FAILURE_KINDS.get(name, "failed")
 
     def __reduce__(self):
         return (ToolError, (self.args[0], self.name))
