@@ -80,17 +80,7 @@ impl ScriptText {
             };
         }
         if let Some(rest) = error.message.strip_prefix("cannot read property '") {
-            let (member, what) = rest.rsplit_once("' of ")?;
-            return match find(|site| matches!(site, Site::Member { .. }))? {
-                Site::Member { object } => Some(format!(
-                    "cannot read property '{member}' of {what}: {} is {what}{}",
-                    object.text,
-                    from(object)
-                )),
-                Site::Call { .. } | Site::Iterated(_) | Site::Destructured(_) | Site::Operator => {
-                    None
-                }
-            };
+            return self.explain_read(rest, offset, sites);
         }
         if error.message == "value is not iterable" {
             return at.iter().find_map(|site| match site {
@@ -135,7 +125,52 @@ impl ScriptText {
         }
         None
     }
+
+    /// What is read of nothing; `rest` is the member, and what it is read of.
+    fn explain_read(
+        &self,
+        rest: &str,
+        offset: usize,
+        sites: &BTreeMap<usize, Vec<Site>>,
+    ) -> Option<String> {
+        let (member, what) = rest.rsplit_once("' of ")?;
+        if member == ITERATOR {
+            return sites.get(&offset)?.iter().find_map(|site| match site {
+                Site::Iterated(named) | Site::Destructured(named) => Some(format!(
+                    "{} is not iterable: it is {what}{}",
+                    named.text,
+                    from(named)
+                )),
+                Site::Call { .. } | Site::Member { .. } | Site::Operator => None,
+            });
+        }
+        // `call()[0]` is told at the place of the call: the access is the next one of the line that reads such a member.
+        let line_end = lines(self.source.get(offset..)?)
+            .next()
+            .map_or(offset, |line| offset + line.len());
+        let reads = |site: &Site| match site {
+            Site::Member {
+                object,
+                member: name,
+            } => name
+                .as_ref()
+                .is_none_or(|name| name == member)
+                .then(|| object.clone()),
+            Site::Call { .. } | Site::Iterated(_) | Site::Destructured(_) | Site::Operator => None,
+        };
+        let object = sites
+            .range(offset..=line_end)
+            .find_map(|(_, sites)| sites.iter().find_map(reads))?;
+        Some(format!(
+            "cannot read property '{member}' of {what}: {} is {what}{}",
+            object.text,
+            from(&object)
+        ))
+    }
 }
+
+/// What the engine reads of a value to go over it.
+const ITERATOR: &str = "Symbol.iterator";
 
 /// Methods of lists, which a text has not.
 const LIST_METHODS: [&str; 14] = [

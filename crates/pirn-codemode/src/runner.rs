@@ -158,6 +158,12 @@ impl Run {
         self
     }
 
+    /// A run whose result has these notes, before those that come while it runs.
+    pub(crate) fn with_notes(mut self, notes: Vec<String>) -> Self {
+        self.collected.notes.extend(notes);
+        self
+    }
+
     /// Runs until the script ends, or until it waits and is to be suspended.
     pub(crate) async fn run(
         &mut self,

@@ -4,7 +4,7 @@ use pirn_vm::{JsonText, Program, Vm, VmEngine};
 use tokio::sync::mpsc;
 
 use crate::abort::Abort;
-use crate::check::{refusal, strip_and_check};
+use crate::check::{notes, refusal, strip_and_check};
 use crate::explain::ScriptText;
 use crate::host::Environment;
 use crate::limits::ScriptLimits;
@@ -112,11 +112,14 @@ pub fn check_script(script: &Script, environment: &Environment) -> Result<(), Sc
     checked(script, environment).map(drop)
 }
 
-/// The script without its types, if nothing is wrong with it that can be seen.
-fn checked(script: &Script, environment: &Environment) -> Result<String, ScriptError> {
-    let (source, mistakes) = strip_and_check(&script.code, &environment.surroundings())
+/// The script without its types, if nothing is wrong with it that can be seen, and notes about what may be.
+fn checked(
+    script: &Script,
+    environment: &Environment,
+) -> Result<(String, Vec<String>), ScriptError> {
+    let (source, found) = strip_and_check(&script.code, &environment.surroundings())
         .map_err(|error| mistake_error("SyntaxError", &error, &script.file_name))?;
-    if let Some((name, error, others)) = refusal(&script.code, &mistakes) {
+    if let Some((name, error, others)) = refusal(&script.code, &found.mistakes) {
         let mut error = mistake_error(name, &error, &script.file_name);
         let hints = [
             Some(NOTHING_RAN.to_owned()),
@@ -126,7 +129,7 @@ fn checked(script: &Script, environment: &Environment) -> Result<String, ScriptE
         error.hint = Some(hints.into_iter().flatten().collect::<Vec<_>>().join("\n"));
         return Err(error);
     }
-    Ok(source.code)
+    Ok((source.code, notes(&script.code, &found.doubts)))
 }
 
 /// Makes a VM with the script in it, once there is room for one.
@@ -147,7 +150,7 @@ pub(crate) async fn prepare(
         );
         return Err(ScriptError::new(ScriptErrorKind::Script, message));
     }
-    let source = checked(script, environment)?;
+    let (source, notes) = checked(script, environment)?;
     let sandbox =
         |error: pirn_vm::Error| ScriptError::new(ScriptErrorKind::Sandbox, error.to_string());
     let room = tokio::select! {
@@ -167,7 +170,9 @@ pub(crate) async fn prepare(
         explainer: Some(text.explainer()),
     };
     vm.start(&program).map_err(sandbox)?;
-    Ok(Run::new(vm, environment.clone(), options).with_text(text))
+    Ok(Run::new(vm, environment.clone(), options)
+        .with_text(text)
+        .with_notes(notes))
 }
 
 /// Follows an error that was found before the script ran.

@@ -19,7 +19,7 @@ pub(crate) enum ResultShape {
 }
 
 /// Members that models know from elsewhere, and what has the same in a result here.
-const ELSEWHERE: [(&str, &[&str]); 12] = [
+const ELSEWHERE: [(&str, &[&str]); 15] = [
     ("stdout", &["output"]),
     ("stderr", &["output"]),
     ("code", &["exit_code"]),
@@ -31,7 +31,10 @@ const ELSEWHERE: [(&str, &[&str]); 12] = [
     ("match", &["text"]),
     ("content", &["text"]),
     ("lineNumber", &["line"]),
+    ("line_number", &["line"]),
     ("isDirectory", &["type"]),
+    ("isFile", &["type"]),
+    ("mtime", &["modified"]),
 ];
 
 /// Members of texts that scripts use.

@@ -1,12 +1,13 @@
 //! The names that a script declares, and those that it has without declaring them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use oxc_ast::ast::{
-    AssignmentTarget, BindingIdentifier, IdentifierReference, Program, SimpleAssignmentTarget,
-    WithStatement,
+    AssignmentTarget, BindingIdentifier, BindingPattern, Expression, Function, IdentifierReference,
+    Program, SimpleAssignmentTarget, StaticMemberExpression, VariableDeclarator, WithStatement,
 };
 use oxc_ast_visit::{VisitJs, walk_js};
+use oxc_syntax::scope::ScopeFlags;
 
 /// Names of the language that are no members of the global object.
 const OF_THE_LANGUAGE: [&str; 4] = ["arguments", "undefined", "NaN", "Infinity"];
@@ -17,6 +18,11 @@ const OPEN: [&str; 3] = ["eval", "globalThis", "Function"];
 #[derive(Default)]
 pub(super) struct Names {
     declared: BTreeSet<String>,
+    referenced: BTreeSet<String>,
+    /// Members of `tools` that it names.
+    tools: BTreeSet<String>,
+    /// Async functions with a name, and where they begin.
+    async_functions: BTreeMap<String, u32>,
     is_open: bool,
     has_tools: bool,
 }
@@ -26,6 +32,19 @@ impl Names {
         let mut names = Self::default();
         names.visit_program(program);
         names
+    }
+
+    /// Whether the script names this tool.
+    pub(super) fn names_tool(&self, tool: &str) -> bool {
+        self.tools.contains(tool)
+    }
+
+    /// Async functions that nothing refers to, and where they begin.
+    pub(super) fn never_called(&self) -> impl Iterator<Item = (&str, u32)> {
+        self.async_functions
+            .iter()
+            .filter(|(name, _)| self.has_tools && !self.is_open && !self.referenced.contains(*name))
+            .map(|(name, at)| (name.as_str(), *at))
     }
 
     /// Whether nothing can have this name.
@@ -47,6 +66,40 @@ impl<'a> VisitJs<'a> for Names {
     fn visit_identifier_reference(&mut self, identifier: &IdentifierReference<'a>) {
         self.is_open |= OPEN.contains(&identifier.name.as_str());
         self.has_tools |= identifier.name == "tools";
+        self.referenced.insert(identifier.name.as_str().to_owned());
+    }
+
+    fn visit_static_member_expression(&mut self, member: &StaticMemberExpression<'a>) {
+        if matches!(&member.object, Expression::Identifier(object) if object.name == "tools") {
+            self.tools.insert(member.property.name.as_str().to_owned());
+        }
+        walk_js::walk_static_member_expression(self, member);
+    }
+
+    fn visit_function(&mut self, function: &Function<'a>, flags: ScopeFlags) {
+        // The wrapper around the script begins the text; expressions are called where they stand.
+        if function.r#async
+            && function.is_function_declaration()
+            && function.span.start > 0
+            && let Some(identifier) = &function.id
+        {
+            self.async_functions
+                .insert(identifier.name.as_str().to_owned(), identifier.span.start);
+        }
+        walk_js::walk_function(self, function, flags);
+    }
+
+    fn visit_variable_declarator(&mut self, declarator: &VariableDeclarator<'a>) {
+        let is_async = match &declarator.init {
+            Some(Expression::ArrowFunctionExpression(arrow)) => arrow.r#async,
+            Some(Expression::FunctionExpression(function)) => function.r#async,
+            _ => false,
+        };
+        if let (BindingPattern::BindingIdentifier(identifier), true) = (&declarator.id, is_async) {
+            self.async_functions
+                .insert(identifier.name.as_str().to_owned(), identifier.span.start);
+        }
+        walk_js::walk_variable_declarator(self, declarator);
     }
 
     fn visit_simple_assignment_target(&mut self, target: &SimpleAssignmentTarget<'a>) {

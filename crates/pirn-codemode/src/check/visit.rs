@@ -3,17 +3,17 @@
 use std::collections::BTreeMap;
 
 use oxc_ast::ast::{
-    BindingPattern, CallExpression, ComputedMemberExpression, Expression, ForOfStatement,
-    IdentifierReference, Program, SpreadElement, StaticMemberExpression, TryStatement,
-    UnaryExpression, UnaryOperator, VariableDeclaration, VariableDeclarationKind,
-    VariableDeclarator,
+    BinaryExpression, BindingPattern, CallExpression, ComputedMemberExpression,
+    ConditionalExpression, Expression, ForOfStatement, IdentifierReference, IfStatement, Program,
+    SpreadElement, StaticMemberExpression, TemplateLiteral, TryStatement, UnaryExpression,
+    UnaryOperator, VariableDeclaration, VariableDeclarationKind, VariableDeclarator,
 };
 use oxc_ast_visit::{VisitJs, walk_js};
 use oxc_span::{GetSpan, Span};
 
 use super::literal::value_of;
 use super::names::Names;
-use super::{Mistake, Surroundings};
+use super::{Findings, Mistake, Surroundings};
 use crate::explain::absent_message;
 use crate::shape::ResultShape;
 
@@ -36,27 +36,39 @@ const OF_OBJECTS: [&str; 9] = [
     "valueOf",
 ];
 
-pub(super) fn mistakes(
+pub(super) fn findings(
     program: &Program<'_>,
     text: &str,
     start: usize,
     surroundings: &Surroundings<'_>,
-) -> Vec<Mistake> {
+) -> Findings {
     let names = Names::of(program);
+    let doubts = names
+        .never_called()
+        .filter_map(|(name, at)| {
+            let offset = (at as usize).checked_sub(start)?;
+            let message = format!("{name} is never called: call it with await {name}()");
+            Some((offset, message))
+        })
+        .collect();
     // A script with a variable of its own called `tools` means that one; the wrapper's parameter is declared too.
     let own_tools = text.matches("tools").count() > 1 && declares_tools(program);
     let mut visitor = Visitor {
         start,
+        text,
         surroundings,
         names,
         knows_tools: !own_tools,
         held: BTreeMap::new(),
         guarded: 0,
-        mistakes: Vec::new(),
+        findings: Findings {
+            mistakes: Vec::new(),
+            doubts,
+        },
     };
     visitor.held = Held::of(program, surroundings);
     visitor.visit_program(program);
-    visitor.mistakes
+    visitor.findings
 }
 
 /// Whether the script itself declares the name, besides the wrapper's parameter.
@@ -75,7 +87,7 @@ fn declares_tools(program: &Program<'_>) -> bool {
 
 /// What a constant holds.
 #[derive(Debug, Clone, PartialEq)]
-enum Holding {
+pub(super) enum Holding {
     /// The result of this tool.
     Result(String, ResultShape),
     /// A promise of this tool's result, since nobody awaited it.
@@ -167,27 +179,28 @@ fn holding_of(expression: &Expression<'_>, surroundings: &Surroundings<'_>) -> O
     }
 }
 
-fn is_tools(expression: &Expression<'_>) -> bool {
+pub(super) fn is_tools(expression: &Expression<'_>) -> bool {
     matches!(expression.without_parentheses(), Expression::Identifier(identifier) if identifier.name == TOOLS)
 }
 
-struct Visitor<'s> {
+pub(super) struct Visitor<'s> {
     start: usize,
-    surroundings: &'s Surroundings<'s>,
-    names: Names,
-    knows_tools: bool,
+    pub(super) text: &'s str,
+    pub(super) surroundings: &'s Surroundings<'s>,
+    pub(super) names: Names,
+    pub(super) knows_tools: bool,
     held: BTreeMap<String, Holding>,
     /// How many `try` blocks and optional accesses stand around.
     guarded: usize,
-    mistakes: Vec<Mistake>,
+    findings: Findings,
 }
 
 impl Visitor<'_> {
-    fn add(&mut self, span: Span, name: &'static str, message: String) {
+    pub(super) fn add(&mut self, span: Span, name: &'static str, message: String) {
         if self.guarded == 0
             && let Some(offset) = (span.start as usize).checked_sub(self.start)
         {
-            self.mistakes.push(Mistake {
+            self.findings.mistakes.push(Mistake {
                 offset,
                 name,
                 message,
@@ -195,8 +208,15 @@ impl Visitor<'_> {
         }
     }
 
+    /// What may be meant, and is told beside the result.
+    pub(super) fn doubt(&mut self, span: Span, message: String) {
+        if let Some(offset) = (span.start as usize).checked_sub(self.start) {
+            self.findings.doubts.push((offset, message));
+        }
+    }
+
     /// What an expression holds: a call of a tool, an awaited one, or a constant that holds either.
-    fn holding(&self, expression: &Expression<'_>) -> Option<Holding> {
+    pub(super) fn holding(&self, expression: &Expression<'_>) -> Option<Holding> {
         if !self.knows_tools {
             return None;
         }
@@ -209,6 +229,9 @@ impl Visitor<'_> {
                 }
                 held @ Holding::Result(..) => Some(held),
             },
+            Expression::CallExpression(call) => self
+                .same_list(call)
+                .or_else(|| holding_of(expression, self.surroundings)),
             other => holding_of(other, self.surroundings),
         }
     }
@@ -362,10 +385,31 @@ impl<'a> VisitJs<'a> for Visitor<'_> {
         {
             self.add(argument.span(), "Error", complaint);
         }
+        self.check_given(call);
         let settles = matches!(call.callee.without_parentheses(), Expression::StaticMemberExpression(member) if member.property.name == "allSettled");
         self.guarded += usize::from(settles);
         walk_js::walk_call_expression(self, call);
         self.guarded -= usize::from(settles);
+    }
+
+    fn visit_if_statement(&mut self, statement: &IfStatement<'a>) {
+        self.check_condition(&statement.test);
+        walk_js::walk_if_statement(self, statement);
+    }
+
+    fn visit_conditional_expression(&mut self, conditional: &ConditionalExpression<'a>) {
+        self.check_condition(&conditional.test);
+        walk_js::walk_conditional_expression(self, conditional);
+    }
+
+    fn visit_binary_expression(&mut self, binary: &BinaryExpression<'a>) {
+        self.check_operands(binary);
+        walk_js::walk_binary_expression(self, binary);
+    }
+
+    fn visit_template_literal(&mut self, template: &TemplateLiteral<'a>) {
+        self.check_template(template);
+        walk_js::walk_template_literal(self, template);
     }
 
     fn visit_for_of_statement(&mut self, statement: &ForOfStatement<'a>) {

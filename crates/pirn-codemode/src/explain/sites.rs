@@ -31,7 +31,11 @@ pub(super) enum Site {
         is_new: bool,
     },
     /// It reads a member of this.
-    Member { object: Named },
+    Member {
+        object: Named,
+        /// The member's name; `None` where it is computed.
+        member: Option<String>,
+    },
     /// It goes over this.
     Iterated(Named),
     /// It takes this apart.
@@ -247,14 +251,26 @@ impl<'a> VisitJs<'a> for Finder<'_> {
 
     fn visit_static_member_expression(&mut self, member: &StaticMemberExpression<'a>) {
         let object = self.named(&member.object);
-        self.add(member.property.span.start as usize, Site::Member { object });
+        self.add(
+            member.property.span.start as usize,
+            Site::Member {
+                object,
+                member: Some(member.property.name.as_str().to_owned()),
+            },
+        );
         walk_js::walk_static_member_expression(self, member);
     }
 
     fn visit_computed_member_expression(&mut self, member: &ComputedMemberExpression<'a>) {
         let object = self.named(&member.object);
         if let Some(at) = self.token_after(member.object.span().end, "[") {
-            self.add(at, Site::Member { object });
+            self.add(
+                at,
+                Site::Member {
+                    object,
+                    member: None,
+                },
+            );
         }
         walk_js::walk_computed_member_expression(self, member);
     }

@@ -25,6 +25,7 @@ mod mistakes;
 mod models;
 mod names;
 mod parallel;
+mod positions;
 mod property;
 mod store;
 mod support;

@@ -182,6 +182,14 @@ fn add_other_tools(registry: &Registry) {
             )
         },
     );
+    let open = json!({"type": "object", "properties": {"query": text("string")}});
+    add(
+        registry,
+        "mcp__tracker__search",
+        open,
+        whole.clone(),
+        |_| structured(json!({"content": [], "structuredContent": {"found": 0}})),
+    );
     let id = schema(&json!({"id": text("integer")}), &["id"]);
     add(registry, "mcp__tracker__echo", id, whole, |arguments| {
         structured(json!({"content": [], "structuredContent": arguments}))
