@@ -54,15 +54,22 @@ function languageOf(path: string): string {
 
 /** Counts lines and bytes below one entry of the root; one call per entry keeps each answer small. */
 async function measure(list: string): Promise<SourceFile[]> {
-  const files: SourceFile[] = [];
   // `xargs` fails when one file is gone or unreadable; the others still count.
-  for (const line of await run(`{ ${list} | xargs -0 -r wc -lc --; true; }`)) {
-    const match = /^\s*(\d+)\s+(\d+)\s+(.+)$/.exec(line);
-    if (!match || match[3] === "total") continue;
-    const path = match[3].replace(/^\.\//, "");
-    files.push({ path, lines: Number(match[1]), bytes: Number(match[2]), language: languageOf(path) });
+  const each = (command: string) => run(`{ ${list} | xargs -0 -r ${command} --; true; }`);
+  // `grep -c` counts a last line that has no end, which `wc -l` does not.
+  const [sizes, counts] = await Promise.all([each("wc -c"), each("grep -acH ''")]);
+  const bytesOf = new Map<string, number>();
+  for (const line of sizes) {
+    const [, bytes, path] = /^\s*(\d+)\s(.+)$/.exec(line) ?? [];
+    // After the files of each batch comes a line with their total.
+    if (path && !bytesOf.has(path)) bytesOf.set(path, Number(bytes));
   }
-  return files;
+  return counts.map((line: string) => {
+    const end = line.lastIndexOf(":");
+    const [name, lines] = [line.slice(0, end), Number(line.slice(end + 1))];
+    const path = name.replace(/^\.\//, "");
+    return { path, lines, bytes: bytesOf.get(name) ?? 0, language: languageOf(path) };
+  });
 }
 
 async function sourceFiles(isGit: boolean): Promise<SourceFile[]> {

@@ -2,6 +2,9 @@
 
 use std::process::Command;
 
+use serde_json::json;
+
+use crate::mcp::SERVER;
 use crate::place::{Place, repository};
 
 fn git(place: &Place, arguments: &[&str]) {
@@ -99,6 +102,111 @@ fn log_triage() {
     assert!(first.contains("disk full"), "{first}");
     let second = place.run(&arguments).good();
     assert!(second.contains("2×, 2 at the last run"), "{second}");
+}
+
+#[test]
+fn log_triage_counts_whatever_ends_the_lines() {
+    let place = Place::new();
+    place.write(
+        "crlf.log",
+        "2026-01-02 03:04:05 ERROR disk full\r\n2026-01-02 03:04:06 ERROR disk full\r\n",
+    );
+    place.write("open.log", "2026-01-02 03:04:07 ERROR disk full");
+    let told = place
+        .run(&["exec", "-q", "--yes=process", &example("log-triage.js")])
+        .good();
+    assert!(
+        told.starts_with("3 errors in 1 group, from 2 files\n"),
+        "{told}"
+    );
+}
+
+#[test]
+fn repository_report_counts_whatever_ends_the_lines() {
+    let place = Place::new();
+    place.write("README.md", "# Sample project\r\n\r\nText\r\n");
+    place.write("src/open.rs", "fn a() {}\n// TODO: end");
+    let arguments = [
+        "exec",
+        "-q",
+        "--yes=process",
+        &example("repository-report.ts"),
+    ];
+    for is_repository in [false, true] {
+        if is_repository {
+            git(&place, &["init", "--quiet"]);
+            git(&place, &["add", "."]);
+            git(&place, &["commit", "--quiet", "-m", "first"]);
+        }
+        let report = place.run(&arguments).good();
+        assert!(
+            report.starts_with("Report on Sample project\n2 files, 5 lines, 1 KiB\n"),
+            "{report}"
+        );
+        assert!(report.contains("src/open.rs:2  // TODO: end"), "{report}");
+    }
+}
+
+/// A place with the files that the documentation's scripts read, and a server for issues.
+fn place_with_issues() -> Place {
+    let place = Place::new();
+    let server = SERVER.replace("Says it again.", "Lists the open issues.");
+    let script = place.write("server.py", server);
+    place.write_user_config(
+        &json!({"mcpServers": {"github": {"command": "python3", "args": [script]}}}),
+    );
+    place.write("README.md", "# Sample project\n");
+    place.write("CHANGELOG.md", "# Changelog\n");
+    place.write("src/lib.rs", "// unsafe\n");
+    place
+}
+
+/// The scripts that a page of the documentation shows.
+fn snippets(page: &str) -> Vec<String> {
+    let text = std::fs::read_to_string(repository(page)).unwrap();
+    let mut blocks = text.split("\n```").skip(1).step_by(2);
+    let mut found = Vec::new();
+    for block in &mut blocks {
+        let (language, code) = block.split_once('\n').unwrap();
+        if matches!(language, "js" | "ts") {
+            found.push(code.to_owned());
+        }
+    }
+    found
+}
+
+#[test]
+fn snippets_of_the_manual_run() {
+    let server = place_with_issues();
+    let found = snippets("docs/scripting.md");
+    assert!(found.len() >= 9, "{found:#?}");
+    for mut code in found {
+        // An options line alone is no script.
+        if code.lines().count() == 1 {
+            code.push_str("\nreturn 'done'");
+        }
+        // Nothing listens there; the command is not allowed to try.
+        let fails = code.contains("curl ");
+        // Outside a repository the snippet says so.
+        let needs_repository = code.contains("git status");
+        let allowed = if fails { "--deny=process" } else { "--yes" };
+        let run = server.run(&[
+            "exec",
+            "-q",
+            allowed,
+            "--store",
+            "../store.json",
+            "-e",
+            &code,
+        ]);
+        let expected = i32::from(fails || needs_repository);
+        assert_eq!(run.code, Some(expected), "{code}\n{run:#?}");
+        if needs_repository {
+            assert!(run.stderr.contains("not a git repository"), "{run:#?}");
+            git(&server, &["init", "--quiet"]);
+            server.run(&["exec", "-q", "--yes", "-e", &code]).good();
+        }
+    }
 }
 
 #[test]
