@@ -26,6 +26,8 @@ const HELP_COLUMNS_MAX: usize = 100;
 const MEMORY_MB_MIN: u64 = 8;
 /// The most memory of a script: a 32-bit machine has 4 GiB, of which the guest's own parts need some.
 const MEMORY_MB_MAX: u64 = 2_048;
+/// The most calls at once, as of the setting `codemode.callsInFlight`.
+const CALLS_IN_FLIGHT_MAX: u64 = 1_024;
 /// The word for every effect.
 pub(crate) const EVERY_EFFECT: &str = "all";
 
@@ -227,6 +229,42 @@ pub(crate) struct ExecArguments {
         help_heading = "Limits"
     )]
     pub(crate) memory_mb: Option<u64>,
+
+    /// Calls of the script that run at the same time; more wait in order [default: 64]
+    #[arg(
+        long,
+        value_name = "N",
+        value_parser = clap::value_parser!(u64).range(1..=CALLS_IN_FLIGHT_MAX),
+        help_heading = "Limits"
+    )]
+    pub(crate) calls_in_flight: Option<u64>,
+
+    /// Calls that the script may make [default: 100000]
+    #[arg(
+        long,
+        value_name = "N",
+        value_parser = clap::value_parser!(u32),
+        help_heading = "Limits"
+    )]
+    pub(crate) calls_max: Option<u32>,
+
+    /// Size of the arguments and of the result of one call, in MiB [default: 16]
+    #[arg(
+        long,
+        value_name = "N",
+        value_parser = clap::value_parser!(u64).range(1..=MEMORY_MB_MAX),
+        help_heading = "Limits"
+    )]
+    pub(crate) call_mb: Option<u64>,
+
+    /// Characters that the script may print [default: 16777216]
+    #[arg(
+        long,
+        value_name = "N",
+        value_parser = clap::value_parser!(u32).range(1..),
+        help_heading = "Limits"
+    )]
+    pub(crate) output_characters: Option<u32>,
 
     /// JSON file behind `store()` and `load()`; made when missing
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]

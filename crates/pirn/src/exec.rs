@@ -258,7 +258,10 @@ impl Plan {
         match &result.outcome {
             Ok(_) => Ok(Exit::Success),
             Err(error) if self.answering.holds_error() => Ok(answer::exit(error.kind)),
-            Err(error) => Err(answer::failure(error, &result.calls, registry)),
+            Err(error) => {
+                let calls = self.answering.calls(self.display);
+                Err(answer::failure(error, &result.calls, registry, calls))
+            }
         }
     }
 }
@@ -298,6 +301,18 @@ fn limits(
     }
     if let Some(memory_mb) = arguments.memory_mb {
         limits.vm.memory_bytes = u32::try_from(memory_mb * BYTES_PER_MB).unwrap_or(u32::MAX);
+    }
+    if let Some(calls_in_flight) = arguments.calls_in_flight {
+        limits.calls_in_flight_max = usize::try_from(calls_in_flight).unwrap_or(usize::MAX);
+    }
+    if let Some(calls_max) = arguments.calls_max {
+        limits.calls_max = calls_max;
+    }
+    if let Some(call_mb) = arguments.call_mb {
+        limits.call_bytes_max = usize::try_from(call_mb * BYTES_PER_MB).unwrap_or(usize::MAX);
+    }
+    if let Some(output_characters) = arguments.output_characters {
+        limits.vm.output_characters = output_characters;
     }
     limits
 }

@@ -6,6 +6,7 @@ use pirn_codemode::{
     ScriptErrorKind, ScriptResult, SourceOptions, lay_out,
 };
 use pirn_runtime::Confinement;
+use pirn_terminal::on_one_line;
 use pirn_tool::{ContentBlock, Receipt, Registry};
 use pirn_vm::Output;
 
@@ -84,15 +85,20 @@ impl Answering {
             Form::Cut { .. } => Items::Console,
             Form::Laid { .. } | Form::Json => Items::None,
         };
-        let calls = match (self.form, invocation.display) {
-            _ if self.is_quiet => CallDisplay::Hidden,
-            (Form::Json, _) | (_, Display::Lines) => CallDisplay::Lines,
-            (_, Display::Moving) => CallDisplay::Moving,
-        };
+        let calls = self.calls(invocation.display);
         ScreenOptions {
             items,
             calls,
             folder: self.folder.clone(),
+        }
+    }
+
+    /// How calls are shown while the script runs.
+    pub(super) fn calls(&self, display: Display) -> CallDisplay {
+        match (self.form, display) {
+            _ if self.is_quiet => CallDisplay::Hidden,
+            (Form::Json, _) | (_, Display::Lines) => CallDisplay::Lines,
+            (_, Display::Moving) => CallDisplay::Moving,
         }
     }
 
@@ -254,8 +260,28 @@ pub(super) fn exit(kind: ScriptErrorKind) -> Exit {
     }
 }
 
+/// A script's error without the message that the line of the failed call has said whole; `None` for any other error.
+fn said_by_call(error: &ScriptError, records: &[Receipt], calls: CallDisplay) -> Option<String> {
+    let message = error.message.as_str().filter(|text| !text.contains('\n'))?;
+    let failed = records
+        .iter()
+        .rfind(|call| call.error.as_deref() == Some(message))?;
+    if !calls.line_of(failed)?.contains(&on_one_line(message)) {
+        return None;
+    }
+    let frames = error.stack.as_ref()?.strip_prefix("Error: ")?;
+    let frames = frames.strip_prefix(message)?;
+    Some(format!("{} failed, as its line says{frames}", failed.name))
+}
+
 /// A failed script: the error with its stack, what its calls did, and advice.
-pub(super) fn failure(error: &ScriptError, records: &[Receipt], registry: &Registry) -> Failure {
+pub(super) fn failure(
+    error: &ScriptError,
+    records: &[Receipt],
+    registry: &Registry,
+    calls: CallDisplay,
+) -> Failure {
+    let said = said_by_call(error, records, calls);
     let text = match (&error.stack, &error.name) {
         (Some(stack), _) => stack.trim_end().to_owned(),
         (None, Some(name)) => format!("{name}: {}", error.message),
@@ -268,6 +294,7 @@ pub(super) fn failure(error: &ScriptError, records: &[Receipt], registry: &Regis
         }
         (None, None) => error.message.to_string(),
     };
+    let text = said.unwrap_or(text);
     // What follows "error:" need not say so again.
     let text = text.strip_prefix("Error: ").unwrap_or(&text);
     let mut failure = Failure::new(exit(error.kind), text);

@@ -34,6 +34,17 @@ pub(crate) enum CallDisplay {
     Hidden,
 }
 
+impl CallDisplay {
+    /// The line of a finished call; `None` where there are none.
+    pub(super) fn line_of(self, call: &Receipt) -> Option<String> {
+        match self {
+            Self::Moving => Some(lines::finished_with_mark(call)),
+            Self::Lines => Some(lines::finished_in_words(call)),
+            Self::Hidden => None,
+        }
+    }
+}
+
 /// What is shown, and where.
 #[derive(Debug, Clone)]
 pub(crate) struct ScreenOptions {

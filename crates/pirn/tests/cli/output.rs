@@ -232,3 +232,21 @@ fn a_full_disk_is_a_failure() {
         );
     }
 }
+
+#[test]
+fn the_error_of_a_failed_call_is_said_once() {
+    let place = Place::new();
+    let code = "const path = 'missing.txt';\nreturn await tools.read({ path });";
+    for arguments in [&["exec", "-e", code][..], &["exec", "-q", "-e", code]] {
+        let run = place.run(arguments);
+        assert_eq!(run.stderr.matches("ENOENT").count(), 1, "{run:#?}");
+        assert!(run.stderr.contains("> 2 | return await"), "{run:#?}");
+    }
+    // What the line of a call has no room for is said at the end.
+    let long = format!(
+        "return await tools.read({{ path: '{}.txt' }});",
+        "a".repeat(150)
+    );
+    let run = place.run(&["exec", "-e", &long]);
+    assert_eq!(run.stderr.matches("ENOENT").count(), 1, "{run:#?}");
+}
