@@ -1,8 +1,8 @@
-//! `docs/embedding.md` shows the code of `examples/embed.rs`, part by part; the example is compiled and run here.
+//! `docs/embedding.md` shows the code of `examples/run_script.rs`, part by part; the example is compiled and run here.
 
 use std::fmt::Write as _;
 
-const EXAMPLE: &str = include_str!("../../examples/embed.rs");
+const EXAMPLE: &str = include_str!("../../examples/run_script.rs");
 const GUIDE: &str = include_str!("../../../../docs/embedding.md");
 
 /// The parts of the example between `// [name]` lines, without the indentation they share.
@@ -57,7 +57,7 @@ fn the_guide_shows_the_example() {
 }
 
 /// The example itself, as a module of this binary.
-#[path = "../../examples/embed.rs"]
+#[path = "../../examples/run_script.rs"]
 mod example;
 
 #[test]
