@@ -250,13 +250,14 @@ pub(crate) fn set(
             *flag(settings) = node.flag().ok_or("must be true or false, without quotes")?;
             Ok(())
         }
-        Kind::Whole(least, most, set, _) => {
+        Kind::Whole(bounded) => {
+            let (least, most) = (bounded.least, bounded.most);
             let number = node
                 .number()
                 .and_then(whole)
-                .filter(|number| (*least..=*most).contains(number))
+                .filter(|number| (least..=most).contains(number))
                 .ok_or_else(|| format!("must be a whole number from {least} to {most}"))?;
-            set(settings, number);
+            bounded.set(settings, number);
             Ok(())
         }
         Kind::Program(program) => {

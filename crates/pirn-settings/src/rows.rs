@@ -1,74 +1,16 @@
 //! The table of settings.
 
+mod kind;
+
 use std::path::{Path, PathBuf};
 
 use pirn_sandbox::{Level, NetworkMode, Profile};
-use serde_json::Value;
 
 use crate::trust::DefaultTrust;
-use crate::values::{EvalEngine, ReadableMode, Settings};
+use crate::values::{EvalEngine, ReadableMode};
+use kind::{unbounded, whole};
 
-pub(crate) struct Row {
-    /// The names of the groups around it and its own, with points between them.
-    pub(crate) key: &'static str,
-    /// What its value is, and what it sets.
-    pub(crate) kind: Kind,
-    /// The default, as JSON. `null` where there is none.
-    pub(crate) default: &'static str,
-    /// For people: one or two sentences.
-    pub(crate) help: &'static str,
-    /// What a project's value does.
-    pub(crate) project: ProjectRule,
-}
-
-/// What a value is, and what it sets.
-pub(crate) enum Kind {
-    /// One of a few words. The first function says whether it knows the word, the second tells the word that is set.
-    Word(
-        &'static [&'static str],
-        fn(&mut Settings, &str) -> Option<()>,
-        fn(&Settings) -> Option<&str>,
-    ),
-    Flag(fn(&mut Settings) -> &mut bool),
-    /// A whole number within these bounds.
-    Whole(
-        u64,
-        u64,
-        fn(&mut Settings, u64),
-        fn(&Settings) -> Option<u64>,
-    ),
-    /// A program: a path or a name.
-    Program(fn(&mut Settings) -> &mut Option<String>),
-    /// Strings of one form.
-    Texts(Form, fn(&mut Settings) -> &mut Vec<String>),
-    Paths(fn(&mut Settings) -> &mut Vec<PathBuf>),
-}
-
-/// What the strings of a list look like.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Form {
-    /// A rule for hosts, as the proxy reads it.
-    Host,
-    /// An absolute path, one below `~`, `**/NAME`, or `...`.
-    Pattern,
-    /// The name of a variable of the environment.
-    Variable,
-    /// One of these words.
-    Word(&'static [&'static str]),
-}
-
-/// What a project's value does. Whatever a project says, the user's own settings are not made weaker.
-pub(crate) enum ProjectRule {
-    /// It counts: it is no matter of safety.
-    Free,
-    User,
-    /// It counts where this is not smaller with it.
-    Strictness(fn(&Settings) -> u64),
-    /// What it lists is added.
-    Adds,
-    /// Of what it lists counts what the user's settings cover; what it does not list is taken away.
-    Covered(fn(&Settings, &Path) -> bool),
-}
+pub(crate) use kind::{Form, Kind, ProjectRule, Row};
 
 /// The groups, with what they are about.
 pub(crate) const GROUPS: &[(&str, &str)] = &[
@@ -235,12 +177,9 @@ pub(crate) const ROWS: &[Row] = &[
     },
     Row {
         key: "sandbox.filesMax",
-        kind: Kind::Whole(
-            1_000,
-            1_000_000_000,
-            |settings, number| settings.sandbox.files_max = number,
-            |settings| Some(settings.sandbox.files_max),
-        ),
+        kind: whole(1_000, 1_000_000_000, |settings| {
+            &mut settings.sandbox.files_max
+        }),
         default: "2000000",
         help: "How many files and folders of writable places are looked through for what must be protected. With more, no command \
                is run.",
@@ -248,12 +187,7 @@ pub(crate) const ROWS: &[Row] = &[
     },
     Row {
         key: "sandbox.placesMax",
-        kind: Kind::Whole(
-            100,
-            50_000,
-            |settings, number| settings.sandbox.places_max = number,
-            |settings| Some(settings.sandbox.places_max),
-        ),
+        kind: whole(100, 50_000, |settings| &mut settings.sandbox.places_max),
         default: "20000",
         help: "How many places can be protected, and how many hidden. With more, no command is run.",
         project: ProjectRule::User,
@@ -289,14 +223,7 @@ pub(crate) const ROWS: &[Row] = &[
     },
     Row {
         key: "sandbox.memoryMb",
-        kind: Kind::Whole(
-            16,
-            1 << 24,
-            |settings, number| {
-                settings.sandbox.memory_mb = Some(number);
-            },
-            |settings| settings.sandbox.memory_mb,
-        ),
+        kind: unbounded(16, 1 << 24, |settings| &mut settings.sandbox.memory_mb),
         default: "null",
         help: "Memory of a command with all that it starts, in MiB. Needs a cgroup; without the setting there is no bound.",
         project: ProjectRule::Strictness(|settings| {
@@ -308,110 +235,65 @@ pub(crate) const ROWS: &[Row] = &[
     },
     Row {
         key: "sandbox.processes",
-        kind: Kind::Whole(
-            8,
-            1 << 22,
-            |settings, number| {
-                settings.sandbox.processes = number;
-            },
-            |settings| Some(settings.sandbox.processes),
-        ),
+        kind: whole(8, 1 << 22, |settings| &mut settings.sandbox.processes),
         default: "4096",
         help: "Processes and threads of a command at once.",
         project: ProjectRule::Strictness(|settings| u64::MAX - settings.sandbox.processes),
     },
     Row {
         key: "bash.timeoutSeconds",
-        kind: Kind::Whole(
-            1,
-            86_400,
-            |settings, number| settings.bash.timeout_seconds = number,
-            |settings| Some(settings.bash.timeout_seconds),
-        ),
+        kind: whole(1, 86_400, |settings| &mut settings.bash.timeout_seconds),
         default: "600",
         help: "Seconds after which a command is stopped whose call names no `timeout`.",
         project: ProjectRule::Free,
     },
     Row {
         key: "codemode.memoryMb",
-        kind: Kind::Whole(
-            8,
-            2_048,
-            |settings, number| settings.codemode.memory_mb = number,
-            |settings| Some(settings.codemode.memory_mb),
-        ),
+        kind: whole(8, 2_048, |settings| &mut settings.codemode.memory_mb),
         default: "256",
         help: "Memory of one script, in MiB.",
         project: ProjectRule::Strictness(|settings| u64::MAX - settings.codemode.memory_mb),
     },
     Row {
         key: "codemode.memoryTotalMb",
-        kind: Kind::Whole(
-            8,
-            1_048_576,
-            |settings, number| settings.codemode.memory_total_mb = number,
-            |settings| Some(settings.codemode.memory_total_mb),
-        ),
+        kind: whole(8, 1_048_576, |settings| {
+            &mut settings.codemode.memory_total_mb
+        }),
         default: "1024",
         help: "Memory of all scripts together, in MiB. A script that does not fit waits until another has ended.",
         project: ProjectRule::Strictness(|settings| u64::MAX - settings.codemode.memory_total_mb),
     },
     Row {
         key: "codemode.cpuSeconds",
-        kind: Kind::Whole(
-            1,
-            86_400,
-            |settings, number| settings.codemode.cpu_seconds = number,
-            |settings| Some(settings.codemode.cpu_seconds),
-        ),
+        kind: whole(1, 86_400, |settings| &mut settings.codemode.cpu_seconds),
         default: "60",
         help: "Processor time of one script, in seconds. Waiting for tools takes none.",
         project: ProjectRule::Strictness(|settings| u64::MAX - settings.codemode.cpu_seconds),
     },
     Row {
         key: "codemode.timeoutSeconds",
-        kind: Kind::Whole(
-            1,
-            86_400,
-            |settings, number| settings.codemode.timeout_seconds = number,
-            |settings| Some(settings.codemode.timeout_seconds),
-        ),
+        kind: whole(1, 86_400, |settings| &mut settings.codemode.timeout_seconds),
         default: "1800",
         help: "Seconds that a script may take in all. While only questions are open, they do not pass.",
         project: ProjectRule::Strictness(|settings| u64::MAX - settings.codemode.timeout_seconds),
     },
     Row {
         key: "codemode.callsInFlight",
-        kind: Kind::Whole(
-            1,
-            1_024,
-            |settings, number| settings.codemode.calls_in_flight = number,
-            |settings| Some(settings.codemode.calls_in_flight),
-        ),
+        kind: whole(1, 1_024, |settings| &mut settings.codemode.calls_in_flight),
         default: "64",
         help: "Calls of one script that run at the same time; further ones wait.",
         project: ProjectRule::Strictness(|settings| u64::MAX - settings.codemode.calls_in_flight),
     },
     Row {
         key: "codemode.callsMax",
-        kind: Kind::Whole(
-            1,
-            10_000_000,
-            |settings, number| settings.codemode.calls_max = number,
-            |settings| Some(settings.codemode.calls_max),
-        ),
+        kind: whole(1, 10_000_000, |settings| &mut settings.codemode.calls_max),
         default: "100000",
         help: "Calls that one script may make.",
         project: ProjectRule::Strictness(|settings| u64::MAX - settings.codemode.calls_max),
     },
     Row {
         key: "codemode.cellsMax",
-        kind: Kind::Whole(
-            1,
-            1_024,
-            |settings, number| settings.codemode.cells_max = number,
-            |settings| Some(settings.codemode.cells_max),
-        ),
+        kind: whole(1, 1_024, |settings| &mut settings.codemode.cells_max),
         default: "128",
         help: "Scripts at the same time, in the background too. Of those that have ended, the oldest are dropped first; where all \
                run, no further one starts.",
@@ -500,14 +382,7 @@ pub(crate) const ROWS: &[Row] = &[
     },
     Row {
         key: "eval.timeoutSeconds",
-        kind: Kind::Whole(
-            1,
-            120,
-            |settings, number| {
-                settings.eval.timeout_seconds = number;
-            },
-            |settings| Some(settings.eval.timeout_seconds),
-        ),
+        kind: whole(1, 120, |settings| &mut settings.eval.timeout_seconds),
         default: "30",
         help: "Seconds that a call may take when it names no time-out.",
         project: ProjectRule::Free,
@@ -526,33 +401,6 @@ pub(crate) fn is_group(key: &str) -> bool {
             .strip_prefix(key)
             .is_some_and(|rest| rest.starts_with('.'))
     })
-}
-
-impl Row {
-    /// The value that is set, as JSON; `null` where there is none.
-    pub(crate) fn value(&self, settings: &Settings) -> Value {
-        // The lists are reached through a function that could change them.
-        let mut copy = settings.clone();
-        match &self.kind {
-            Kind::Word(_, _, get) => get(settings).into(),
-            Kind::Flag(flag) => (*flag(&mut copy)).into(),
-            Kind::Whole(_, _, _, get) => get(settings).into(),
-            Kind::Program(program) => program(&mut copy).clone().into(),
-            Kind::Texts(_, list) => list(&mut copy).clone().into(),
-            Kind::Paths(list) => list(&mut copy)
-                .iter()
-                .map(|path| Value::from(path.to_string_lossy()))
-                .collect(),
-        }
-    }
-
-    /// Whether the value is a list.
-    pub(crate) fn is_list(&self) -> bool {
-        match self.kind {
-            Kind::Texts(..) | Kind::Paths(_) => true,
-            Kind::Word(..) | Kind::Flag(_) | Kind::Whole(..) | Kind::Program(_) => false,
-        }
-    }
 }
 
 fn network_rank(mode: NetworkMode) -> u64 {

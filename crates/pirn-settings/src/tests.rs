@@ -85,7 +85,7 @@ fn values(row: &Row) -> String {
     match &row.kind {
         Kind::Word(allowed, ..) => words(allowed),
         Kind::Flag(_) => "`true`, `false`".to_owned(),
-        Kind::Whole(least, most, ..) => format!("{least} to {most}"),
+        Kind::Whole(whole) => format!("{} to {}", whole.least, whole.most),
         Kind::Program(_) => "a path or name".to_owned(),
         Kind::Texts(Form::Host, _) => "hosts".to_owned(),
         Kind::Texts(Form::Pattern, _) => "paths and patterns".to_owned(),
@@ -146,8 +146,8 @@ fn property(row: &Row) -> Value {
     let mut schema = match &row.kind {
         Kind::Word(words, ..) => json!({"enum": words}),
         Kind::Flag(_) => json!({"type": "boolean"}),
-        Kind::Whole(least, most, ..) => {
-            json!({"type": "integer", "minimum": least, "maximum": most})
+        Kind::Whole(whole) => {
+            json!({"type": "integer", "minimum": whole.least, "maximum": whole.most})
         }
         Kind::Program(_) => json!({"type": "string", "minLength": 1}),
         Kind::Texts(Form::Word(words), _) => json!({"type": "array", "items": {"enum": words}}),
