@@ -101,7 +101,7 @@ impl KernelState {
 /// One call that the program made, in the order in which they ended.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProgramCall {
-    /// Its record.
+    /// How the call went, as the pipeline recorded it.
     pub receipt: Receipt,
     /// Its effects by name; `unknown` for names that nothing has.
     pub effects: Vec<String>,

@@ -20,11 +20,11 @@ pub struct HeldFolder {
 /// What an entry of a folder is. Links are not followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EntryKind {
-    /// A regular file.
+    /// A file that holds bytes.
     File,
-    /// A folder.
+    /// A folder, which can be opened in turn.
     Folder,
-    /// A symbolic link.
+    /// A symbolic link, which is not followed.
     Link,
     /// A pipe, a socket or a device.
     Other,
@@ -35,7 +35,7 @@ pub enum EntryKind {
 pub struct Entry {
     /// The last part of its path.
     pub name: OsString,
-    /// What it is.
+    /// What it was when the folder was read.
     pub kind: EntryKind,
 }
 

@@ -128,7 +128,7 @@ impl RuntimeBuilder {
         self
     }
 
-    /// Makes evals possible.
+    /// Makes evals possible, which are off without it.
     #[must_use]
     pub fn evals(mut self, evals: EvalOptions) -> Self {
         self.evals = Some(evals);

@@ -16,7 +16,7 @@ use crate::tool_filter::ToolFilter;
 pub struct ClientOptions {
     /// Which tools there are.
     pub tools: ToolFilter,
-    /// Decides about calls.
+    /// Decides which of the client's calls run, are asked about, or are denied.
     pub policy: Arc<dyn Policy>,
     /// For whom the calls are made, such as the client of a gateway; empty where there is only one.
     pub caller: String,

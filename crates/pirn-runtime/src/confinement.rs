@@ -20,7 +20,7 @@ const BYTES_PER_MB: u64 = 1 << 20;
 /// When a confinement is prepared.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Preparation {
-    /// At once.
+    /// While the runtime is built.
     AtStart,
     /// When a command needs it, if nothing is set about it: preparing takes longer than most scripts.
     #[default]
@@ -32,7 +32,7 @@ pub enum Preparation {
 pub struct Confinement {
     /// What was asked for.
     profile: Profile,
-    /// `None` with [`Profile::Off`].
+    /// It is `None` with [`Profile::Off`].
     sandbox: Option<Sandbox>,
     proxy: Option<NetworkProxy>,
     /// Whether somebody decides about hosts that no rule names.

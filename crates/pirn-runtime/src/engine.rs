@@ -25,7 +25,6 @@ impl fmt::Debug for EngineSource {
 }
 
 impl EngineSource {
-    /// No engine yet.
     pub(crate) fn new(options: EngineOptions) -> Self {
         Self {
             options,

@@ -27,7 +27,7 @@ const NODE: &str = "node";
 pub enum ProjectInterpreter {
     /// The project is trusted.
     Used,
-    /// It is not.
+    /// Nobody said that the project is trusted.
     #[default]
     Ignored,
 }
@@ -66,7 +66,7 @@ impl std::fmt::Debug for EvalOptions {
 /// One program to run.
 #[derive(Clone)]
 pub struct EvalRun {
-    /// What to run.
+    /// The program, its language, its time-out, and what becomes of its state.
     pub arguments: EvalArguments,
     /// Tools with no other effects than these can be called.
     pub admitted: Effects,

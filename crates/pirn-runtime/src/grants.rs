@@ -53,7 +53,7 @@ impl FileGrants {
         }
     }
 
-    /// The file.
+    /// The file that the grants are kept in.
     pub fn path(&self) -> PathBuf {
         self.folder.join(FILE_NAME)
     }

@@ -31,7 +31,7 @@ pub struct ScriptRun {
     pub file_name: String,
     /// What it may use; `None` for what the settings say.
     pub limits: Option<ScriptLimits>,
-    /// Stops it.
+    /// Stops the script and its open calls.
     pub abort: Abort,
     /// Told what happens meanwhile.
     pub progress: Option<ProgressSink>,

@@ -43,7 +43,6 @@ pub struct ServerOptions {
 
 /// Where servers work, and where their files go.
 pub(crate) struct ServerPlace<'a> {
-    /// The project's folder.
     pub(crate) folder: &'a Path,
     pub(crate) sandbox: &'a SandboxSettings,
     pub(crate) env: &'a HostEnv,
@@ -109,7 +108,7 @@ impl Servers {
         Ok(Self { manager, oauth })
     }
 
-    /// Their life cycle.
+    /// What connects, restarts and ends the servers.
     pub fn manager(&self) -> &McpManager {
         &self.manager
     }

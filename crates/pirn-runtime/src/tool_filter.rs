@@ -7,7 +7,7 @@ use pirn_tool::{Exposure, Registry, matches_pattern};
 pub struct ToolFilter {
     /// These only; empty: all.
     pub include: Vec<String>,
-    /// All but these.
+    /// Tools that are left out, although included.
     pub exclude: Vec<String>,
     /// These, too, although they are hidden; no patterns.
     pub reveal: Vec<String>,

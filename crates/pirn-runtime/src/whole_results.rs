@@ -19,7 +19,7 @@ const CALLS_MAX: usize = 100_000;
 /// What is kept of a call's result.
 #[derive(Debug, Clone, PartialEq)]
 pub enum WholeResult {
-    /// All of it.
+    /// The result as the tool gave it.
     Kept(Arc<ToolResult>),
     /// It was larger than [`WHOLE_RESULT_BYTES_MAX`], and its text is not kept.
     TooLarge {

@@ -26,7 +26,7 @@ pub struct ToolBinding {
 /// What `ALL_TOOLS` says about a tool.
 #[derive(Clone)]
 pub enum ToolDescription {
-    /// This text.
+    /// A text that is there already.
     Text(String),
     /// A text that is made when a script looks at the list.
     Made(Arc<dyn Fn() -> String + Send + Sync>),
@@ -127,7 +127,6 @@ impl ToolTable {
         json(&members)
     }
 
-    /// `ALL_TOOLS`.
     pub(crate) fn list(&self) -> &str {
         self.0.list.get_or_init(|| {
             let listed: Vec<Listed<'_>> = self

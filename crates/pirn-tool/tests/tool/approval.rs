@@ -58,7 +58,6 @@ fn folder(path: &str) -> Covers {
     Covers::Folder { path: path.into() }
 }
 
-/// What is open.
 fn open(queue: &ApprovalQueue) -> Vec<Arc<ApprovalRequest>> {
     queue.open_questions().questions
 }

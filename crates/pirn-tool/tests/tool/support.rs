@@ -78,7 +78,6 @@ pub(crate) fn nested(name: &str, arguments: &Value) -> Value {
     json!({"calls": [{"name": name, "arguments": arguments}]})
 }
 
-/// Collects events.
 #[derive(Clone, Default)]
 pub(crate) struct Events(Arc<Mutex<Vec<RuntimeEvent>>>);
 
