@@ -1,4 +1,5 @@
-//! Measures a release build: `cargo xtask bench [engine|mcp|safe] [--json FILE] [--only TEXT]`; without a name all.
+//! Measures a release build: `cargo xtask bench [engine|mcp|safe] [--json FILE] [--only TEXT]`; without a name all three.
+//! `cargo xtask bench instructions` counts what the guest runs, in a build of its own.
 //!
 //! Every figure in the documentation comes from here. Where `PIRN_PEERS` names a `node_modules` folder with
 //! `@earendil-works/pi-codemode`, the same work is done there in the same run.
@@ -10,6 +11,8 @@
 
 mod commands;
 mod engine;
+#[cfg(feature = "instructions")]
+mod instructions;
 mod interrupt;
 mod mcp;
 mod peers;
@@ -39,6 +42,16 @@ impl Options {
     }
 }
 
+#[cfg(feature = "instructions")]
+fn count(options: &Options, report: &mut Report) -> Result<()> {
+    instructions::measure(options, report)
+}
+
+#[cfg(not(feature = "instructions"))]
+fn count(_options: &Options, _report: &mut Report) -> Result<()> {
+    bail!("this build does not count; use `cargo xtask bench instructions`")
+}
+
 fn main() -> Result<()> {
     let arguments = std::env::args().skip(1);
     let mut options = Options {
@@ -49,8 +62,10 @@ fn main() -> Result<()> {
     let suite = match arguments.peek().map(String::as_str) {
         Some("serve-noop") => return mcp::serve_noop(),
         Some(flag) if flag.starts_with("--") => None,
-        Some("engine" | "mcp" | "safe") => arguments.next(),
-        Some(other) => bail!("there is no suite `{other}`; the suites are: engine, mcp, safe"),
+        Some("engine" | "mcp" | "safe" | "instructions") => arguments.next(),
+        Some(other) => {
+            bail!("there is no suite `{other}`; the suites are: engine, mcp, safe, instructions")
+        }
         None => None,
     };
     while let Some(flag) = arguments.next() {
@@ -60,10 +75,15 @@ fn main() -> Result<()> {
             other => bail!("unknown option `{other}`; there are --json FILE and --only TEXT"),
         }
     }
-    if cfg!(debug_assertions) {
+    let counts = suite.as_deref() == Some("instructions");
+    // What is counted is the same in every build.
+    if cfg!(debug_assertions) && !counts {
         bail!("figures of a debug build mean nothing; use `cargo xtask bench`");
     }
     let mut report = Report::new();
+    if counts {
+        count(&options, &mut report)?;
+    }
     let wants = |name: &str| suite.as_deref().is_none_or(|suite| suite == name);
     if wants("engine") {
         // First, since the peak of a child counts from before it became the other program, when it was a copy of this one.

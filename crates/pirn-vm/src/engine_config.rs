@@ -9,6 +9,7 @@ pub(crate) const WASM_STACK_BYTES: usize = 32 << 20;
 pub(crate) fn base() -> Config {
     let mut config = Config::new();
     config.epoch_interruption(true);
+    config.consume_fuel(cfg!(feature = "instructions"));
     config.memory_init_cow(true);
     config.max_wasm_stack(WASM_STACK_BYTES);
     config.async_stack_size(WASM_STACK_BYTES + (1 << 20));

@@ -161,6 +161,8 @@ impl Vm {
             &inner.engine,
             Host::new(inner.memory_limiter(limits.memory_bytes, &room), &limits),
         );
+        #[cfg(feature = "instructions")]
+        store.set_fuel(u64::MAX).map_err(failed)?;
         store.limiter(|host| &mut host.memory_limiter);
         store.epoch_deadline_callback(on_tick);
         store.set_epoch_deadline(1);
@@ -273,6 +275,12 @@ impl Vm {
     /// Processor time the script has used.
     pub fn cpu_used(&self) -> Duration {
         self.store.data().watch.cpu.used()
+    }
+
+    /// WebAssembly instructions that the guest has run, in this process.
+    #[cfg(feature = "instructions")]
+    pub fn instructions(&self) -> u64 {
+        u64::MAX - self.store.get_fuel().unwrap_or(u64::MAX)
     }
 
     /// Bytes of memory the VM has at the moment.
