@@ -217,7 +217,7 @@ async fn a_script_that_computes_beside_an_open_question_ends_by_its_processor_ti
     assert_eq!(calls(&result), ["ask unknown"]);
 }
 
-/// 32 cells of 8 MiB have room at a time.
+/// Each cell holds 8 MiB of data and reserves 12 MiB: 21 have room at a time.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn five_hundred_cells_of_ten_callers_share_a_small_budget() {
     const EACH: usize = 50;
@@ -227,7 +227,7 @@ async fn five_hundred_cells_of_ten_callers_share_a_small_budget() {
     })
     .unwrap();
     let vm = Limits {
-        memory_bytes: 8 << 20,
+        memory_bytes: 12 << 20,
         ..Limits::default()
     };
     let limits = ScriptLimits {
@@ -236,7 +236,7 @@ async fn five_hundred_cells_of_ten_callers_share_a_small_budget() {
     };
     let lab = Lab::new();
     let script = pirn_codemode::Script::new(
-        "const data = new Uint8Array(1 << 20); await tools.echo(1); return data.length;",
+        "const data = new Uint8Array(8 << 20).fill(1); await tools.echo(1); return data.length;",
     );
     let finished = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
     let cells: Vec<_> = (0..10)
@@ -252,7 +252,7 @@ async fn five_hundred_cells_of_ten_callers_share_a_small_budget() {
             let finished = std::sync::Arc::clone(&finished);
             tokio::spawn(async move {
                 let update = cell.wait(Duration::from_mins(1)).await.unwrap();
-                assert_eq!(value(crate::support::ended(&update)), json!(1 << 20));
+                assert_eq!(value(crate::support::ended(&update)), json!(8 << 20));
                 finished.lock().unwrap().push(caller);
             })
         })
