@@ -7,6 +7,7 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail like tests")]
 
 mod clients;
+mod clocks;
 mod embedding;
 mod ends;
 mod events;

@@ -1,7 +1,7 @@
 //! One set of servers for all clients.
 
 use pirn_mcp::{ConfigFile, Scope, ServerSelection};
-use pirn_runtime::{BuiltinTools, Runtime, ServerOptions};
+use pirn_runtime::{BuiltinTools, Runtime, RuntimeBuilder, ServerOptions};
 use pirn_tool::{CallRequest, Origin};
 use tokio_util::sync::CancellationToken;
 
@@ -28,7 +28,16 @@ for line in sys.stdin:
 
 /// A runtime with the server `one`.
 pub(crate) fn runtime(place: &Place) -> Runtime {
-    let program = place.write("server.py", SERVER);
+    with_server(place, SERVER, |builder| builder)
+}
+
+/// A runtime with the server `one`, which runs this program.
+pub(crate) fn with_server(
+    place: &Place,
+    program: &str,
+    with: impl FnOnce(RuntimeBuilder) -> RuntimeBuilder,
+) -> Runtime {
+    let program = place.write("server.py", program);
     let config = place.write(
         "mcp.json",
         &serde_json::json!({"mcpServers": {"one": {"command": "python3", "args": [program]}}})
@@ -39,8 +48,7 @@ pub(crate) fn runtime(place: &Place) -> Runtime {
         path: config,
     }]);
     assert!(loaded.problems.is_empty(), "{:?}", loaded.problems);
-    place
-        .builder()
+    with(place.builder())
         .builtin_tools(BuiltinTools::None)
         .servers(ServerOptions {
             entries: loaded.servers,
