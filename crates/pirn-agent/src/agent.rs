@@ -448,6 +448,16 @@ impl Shared {
         }
     }
 
+    /// Tells something, as soon as there is room. What happens while the conversation is closed is told to nobody.
+    pub(crate) async fn send(&self, event: AgentEvent) {
+        tokio::select! {
+            biased;
+            // Who reads may have left, which is no error.
+            sent = self.events.send(event) => drop(sent),
+            () = self.lifetime.cancelled() => {}
+        }
+    }
+
     /// Tells something from a place that cannot wait.
     pub(crate) fn feed_event(&self, event: AgentEvent) {
         self.feed.add(event);

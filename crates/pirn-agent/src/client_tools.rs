@@ -9,7 +9,7 @@ use pirn_codemode::WAIT_TOOL_NAME;
 use pirn_model::{BashExecutionMessage, ToolCall, ToolResultMessage, joined_text};
 use pirn_runtime::{Client, ScriptTools};
 use pirn_session::now_ms;
-use pirn_tool::{CallRequest, Run};
+use pirn_tool::{CallRequest, Origin, Run};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -105,7 +105,9 @@ impl Tools for ClientTools {
         Box::pin(async move {
             let arguments = json!({"command": command});
             let request = CallRequest::new(self.call_id("user"), COMMAND_TOOL, arguments.clone())
-                .cancel(cancel.clone());
+                .cancel(cancel.clone())
+                // Whoever asked shows it: the output as it is, and the exit code apart.
+                .origin(Origin::Nested);
             let outcome = self.user.call(request).await;
             let facts = outcome.result.structured.clone().unwrap_or_default();
             let call = ToolCall {

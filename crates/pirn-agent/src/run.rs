@@ -132,10 +132,9 @@ impl<'a> Run<'a> {
 
     pub(crate) async fn tell(&self, event: AgentEvent) {
         while let Some(earlier) = self.shared.feed.take() {
-            drop(self.shared.events.send(earlier).await);
+            self.shared.send(earlier).await;
         }
-        // Nobody may be listening any more.
-        drop(self.shared.events.send(event).await);
+        self.shared.send(event).await;
     }
 
     /// Tells the model what has changed since it was told last.

@@ -119,7 +119,7 @@ impl Worker {
         });
         if matches!(end, End::NotKept { .. }) {
             let settled = AgentEvent::AgentSettled { aborted: false };
-            drop(self.shared.events.send(settled).await);
+            self.shared.send(settled).await;
         }
         self.shared.status.send_modify(|status| {
             status.runs = status.runs.saturating_sub(1);
@@ -147,12 +147,11 @@ pub(crate) async fn pass_on<T>(shared: &Shared, work: impl Future<Output = T>) -
         tokio::select! {
             biased;
             event = shared.feed.next() => {
-                // Nobody may be listening any more.
-                drop(shared.events.send(event).await);
+                shared.send(event).await;
             }
             done = &mut work => {
                 while let Some(event) = shared.feed.take() {
-                    drop(shared.events.send(event).await);
+                    shared.send(event).await;
                 }
                 return done;
             }

@@ -81,6 +81,42 @@ impl Session {
         })
     }
 
+    /// Begins a session with what another one says up to an entry, which keeps its id; with nothing where `leaf` is `None`. The
+    /// other one stays as it is. Its file is made at once, where the conversation has begun by then.
+    pub fn fork(source: &Tree, leaf: Option<&str>, new: NewSession) -> Result<Self, Error> {
+        let mut session = Self::create(new)?;
+        let mut from = source.clone();
+        if !from.set_leaf(leaf) {
+            let id = leaf.unwrap_or_default();
+            return Err(Error::new(
+                ErrorKind::Format,
+                format!("the session has no entry `{id}`"),
+            ));
+        }
+        for entry in from.path() {
+            session.tree.push(entry.clone());
+        }
+        if let Place::Planned(path) = &session.place
+            && session
+                .tree
+                .entries()
+                .iter()
+                .any(|entry| entry.body.begins_session())
+        {
+            let path = path.clone();
+            let mut text = vec![json_line(&session.header)?];
+            for entry in session.tree.entries() {
+                text.push(json_line(entry)?);
+            }
+            let file = create(&path, &text).map_err(|error| {
+                let message = format!("{}: the session cannot be kept", path.display());
+                Error::new(ErrorKind::Io, message).because(error)
+            })?;
+            session.place = Place::File(path, file);
+        }
+        Ok(session)
+    }
+
     /// Opens a session to go on with it. Whoever has it open already is named in the error.
     pub fn open(path: &Path) -> Result<Self, Error> {
         let (file, content) = AppendFile::open(path, SESSION_BYTES_MAX).map_err(|error| {

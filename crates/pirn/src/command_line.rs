@@ -9,6 +9,8 @@ use pirn_tool::Effects;
 const SCRIPT_ENDINGS: [&str; 3] = ["js", "ts", "mjs"];
 /// What begins a command line for a model.
 const PRINT: [&str; 2] = ["-p", "--print"];
+/// What begins one that says what comes out.
+const MODE: &str = "--mode";
 /// The flag whose value is written after `=`.
 const YES: &str = "--yes";
 
@@ -22,7 +24,8 @@ pub(crate) fn normalised(arguments: impl IntoIterator<Item = OsString>) -> Vec<O
     }
     if arguments
         .get(1)
-        .is_some_and(|first| PRINT.iter().any(|flag| first == flag))
+        .and_then(|first| first.to_str())
+        .is_some_and(|first| PRINT.contains(&first) || first.split('=').next() == Some(MODE))
     {
         arguments.insert(1, "prompt".into());
     }

@@ -15,18 +15,24 @@ pub(crate) enum Exit {
     Usage,
     /// The script ran past its deadline.
     Deadline,
+    /// A closed terminal stopped the model's work.
+    HungUp,
     /// The user stopped it.
     Interrupted,
+    /// A request to end stopped the model's work.
+    Terminated,
 }
 
 impl Exit {
     /// Every exit code, in the order of their numbers.
-    pub(crate) const ALL: [Self; 5] = [
+    pub(crate) const ALL: [Self; 7] = [
         Self::Success,
         Self::Failed,
         Self::Usage,
         Self::Deadline,
+        Self::HungUp,
         Self::Interrupted,
+        Self::Terminated,
     ];
 
     /// The number. 124 is that of `timeout`, and 130 that of a shell after Ctrl-C.
@@ -36,7 +42,9 @@ impl Exit {
             Self::Failed => 1,
             Self::Usage => 2,
             Self::Deadline => 124,
+            Self::HungUp => 129,
             Self::Interrupted => 130,
+            Self::Terminated => 143,
         }
     }
 
@@ -49,7 +57,9 @@ impl Exit {
                 "The command line, the script's file or the store cannot be used; nothing was run"
             }
             Self::Deadline => "The script ran past its deadline",
+            Self::HungUp => "`pirn -p` ended with its terminal",
             Self::Interrupted => "The script was interrupted",
+            Self::Terminated => "`pirn -p` was asked to end",
         }
     }
 }

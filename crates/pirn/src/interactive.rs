@@ -1,6 +1,5 @@
 //! `pirn` on a terminal: the interface, over a conversation.
 
-mod models;
 mod orders;
 mod translate;
 
@@ -25,10 +24,9 @@ use crate::interrupt;
 use crate::invocation::{Display, Invocation, Stream, message_style};
 use crate::mcp::{TraceWhen, server_options};
 use crate::project::Project;
-use crate::prompt::{PromptArguments, Work, choice};
+use crate::prompt::{CatalogModels, PromptArguments, Work, choice, session};
 use crate::questions;
 use crate::variables::{COLORTERM, SSH_CONNECTION, TERM};
-use models::CatalogModels;
 use orders::Orders;
 
 /// The user's keys, in Pirn's folder.
@@ -128,9 +126,14 @@ async fn begin(work: &Work<'_>, runtime: &Runtime) -> Result<Conversation, Failu
         union(&Effects::ALL.map(|(effect, _)| effect)),
         Otherwise::deny("the user's own commands only run"),
     )));
-    let tools = ClientTools::new(client, user.clone(), ScriptTools::default(), work.prompt()?)?;
+    let tools = ClientTools::new(
+        client,
+        user.clone(),
+        ScriptTools::default(),
+        work.prompt(None)?,
+    )?;
     let parts = AgentParts {
-        session: work.session()?,
+        session: session::open(work.arguments, work.invocation, work.cwd)?,
         models: Arc::clone(&models) as Arc<dyn pirn_agent::Models>,
         tools: Arc::new(tools),
         choice: ModelChoice::new(chosen.model, chosen.thinking),

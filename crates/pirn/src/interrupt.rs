@@ -1,8 +1,8 @@
 //! Ctrl-C: the first one ends the work in order, the second one ends the process. A request to end and a closed terminal end the
 //! work in order, too, however often they come.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 #[cfg(unix)]
 use std::time::Duration;
 
@@ -21,9 +21,19 @@ const END_WAIT: Duration = Duration::from_secs(10);
 #[derive(Debug)]
 pub(crate) struct Interrupts {
     is_over: Arc<AtomicBool>,
+    /// The first signal, where it was not Ctrl-C.
+    signal: Arc<OnceLock<Exit>>,
 }
 
 impl Interrupts {
+    /// How the program ends that was stopped by a request to end or a closed terminal; `None` where neither came first.
+    pub(crate) fn signal(&self) -> Option<Exit> {
+        self.signal
+            .get()
+            .copied()
+            .filter(|exit| *exit != Exit::Interrupted)
+    }
+
     /// From now on the first Ctrl-C ends the process.
     pub(crate) fn work_ended(&self) {
         self.is_over.store(true, Ordering::Relaxed);
@@ -56,8 +66,10 @@ pub(crate) fn watch(
     use tokio::signal::unix::{SignalKind, signal};
 
     let is_over = Arc::new(AtomicBool::new(false));
+    let signal_seen = Arc::new(OnceLock::new());
     let interrupts = Interrupts {
         is_over: Arc::clone(&is_over),
+        signal: Arc::clone(&signal_seen),
     };
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_io()
@@ -93,14 +105,17 @@ pub(crate) fn watch(
             };
             tokio::select! {
                 Some(()) = interrupt.recv() => {
+                    signal_seen.get_or_init(|| Exit::Interrupted);
                     if stopped.is_cancelled() || is_over.load(Ordering::Relaxed) {
                         leave();
                     }
                 }
                 Some(()) = terminate.recv() => {
+                    signal_seen.get_or_init(|| Exit::Terminated);
                     leave_at.get_or_insert_with(|| tokio::time::Instant::now() + END_WAIT);
                 }
                 Some(()) = closed => {
+                    signal_seen.get_or_init(|| Exit::HungUp);
                     leave_at.get_or_insert_with(|| tokio::time::Instant::now() + END_WAIT);
                 }
                 () = late => leave(),
@@ -149,6 +164,7 @@ pub(crate) fn watch(
 ) -> anyhow::Result<Interrupts> {
     Ok(Interrupts {
         is_over: Arc::new(AtomicBool::new(false)),
+        signal: Arc::default(),
     })
 }
 

@@ -38,6 +38,7 @@ mod prompt;
 mod questions;
 #[cfg(test)]
 mod reference;
+mod rpc;
 mod settings;
 mod standard;
 mod trust;

@@ -1,10 +1,12 @@
 //! `pirn -p`: a model works with the tools until it has an answer.
 
+pub(crate) mod answer_schema;
 mod arguments;
 pub(crate) mod choice;
 mod model;
 mod output;
 mod request;
+pub(crate) mod session;
 
 use std::sync::Arc;
 
@@ -12,15 +14,14 @@ use pirn_agent::{
     Agent, AgentEvents, AgentOptions, AgentParts, ClientTools, ContextFiles, End, MachineOptions,
     ModelChoice, Prompt, Wakes, WhileBusy,
 };
-use pirn_model::{ClientLimits, FailureKind, ModelClient};
+use pirn_model::FailureKind;
 use pirn_runtime::{
-    AgentPolicy, Client, ClientOptions, Commands, Confinement, EffectPolicy, Otherwise, Runtime,
-    ScriptTools,
+    AgentPolicy, Client, ClientOptions, Commands, Confinement, EffectPolicy, FileGrants, Otherwise,
+    Runtime, ScriptTools,
 };
 use pirn_sandbox::{NetworkMode, Profile};
-use pirn_session::{NewSession, Session};
 use pirn_settings::Settings;
-use pirn_tool::Effects;
+use pirn_tool::{ApprovalQueue, Effects};
 use tokio_util::sync::CancellationToken;
 
 use crate::arguments::union;
@@ -31,16 +32,19 @@ use crate::interrupt;
 use crate::invocation::Invocation;
 use crate::mcp::{Configuration, TraceWhen, server_options, settle_and_tell};
 use crate::project::Project;
+use crate::rpc::{Attendance, AttendedPolicy, Server};
 use crate::standard;
+use answer_schema::AnswerSchema;
+use arguments::Mode;
 use output::Output;
 
 pub(crate) use arguments::PromptArguments;
-
-/// The folder of sessions, in Pirn's own.
-pub(crate) const SESSIONS_FOLDER: &str = "sessions";
+pub(crate) use model::CatalogModels;
+pub(crate) use session::SESSIONS_FOLDER;
 
 pub(crate) fn run(arguments: &PromptArguments, invocation: &Invocation) -> Result<Exit, Failure> {
-    let cwd = working_folder(arguments.cwd.as_ref(), invocation)?;
+    let named = session::own_folder(arguments, invocation)?;
+    let cwd = working_folder(arguments.cwd.as_ref().or(named.as_ref()), invocation)?;
     let gates = arguments.mcp.file_kinds();
     let project = Project::open(&cwd, gates, &arguments.approval, invocation)?;
     let mut settings = project.settings.clone();
@@ -51,10 +55,20 @@ pub(crate) fn run(arguments: &PromptArguments, invocation: &Invocation) -> Resul
     }
     arguments.confinement.apply(&mut settings.sandbox)?;
     let configuration = arguments.mcp.configuration(&project, &cwd, invocation)?;
-    let messages = request::messages(arguments, invocation)?;
+    let front = match arguments.mode {
+        Mode::Rpc if arguments.messages.is_empty() => Front::program(invocation),
+        Mode::Rpc => {
+            return Err(Failure::usage("--mode rpc takes no messages")
+                .hint("say them with the command `prompt` on standard input"));
+        }
+        Mode::Text | Mode::Json => Front::Printer(request::messages(arguments, invocation)?),
+    };
     let mut builder = Runtime::builder(invocation.host.clone(), &cwd).settings(settings.clone());
     if let Some(configuration) = &configuration {
         builder = builder.servers(server_options(configuration, TraceWhen::Asked));
+    }
+    if let Front::Program { approvals, .. } = &front {
+        builder = builder.approvals(approvals.clone());
     }
     let event_loop = event_loop::beside_main_thread()?;
     let runtime = {
@@ -74,7 +88,7 @@ pub(crate) fn run(arguments: &PromptArguments, invocation: &Invocation) -> Resul
             cwd: &cwd,
         };
         let ended = work
-            .run(&runtime, configuration.as_ref(), messages, &stopped)
+            .run(&runtime, configuration.as_ref(), front, &stopped)
             .await;
         runtime.shutdown().await;
         ended
@@ -88,7 +102,39 @@ pub(crate) fn run(arguments: &PromptArguments, invocation: &Invocation) -> Resul
     }
     interrupts.work_ended();
     event_loop.shutdown_background();
-    ended
+    match (ended, interrupts.signal()) {
+        (Err(failure), Some(exit)) if failure.exit == Exit::Interrupted => {
+            Err(failure.with_exit(exit))
+        }
+        (Ok(_), Some(exit)) if arguments.mode == Mode::Rpc => Ok(exit),
+        (ended, _) => ended,
+    }
+}
+
+/// Who says what the model is to do.
+enum Front {
+    /// The command line, with these messages.
+    Printer(Vec<String>),
+    /// Another program.
+    Program {
+        approvals: ApprovalQueue,
+        attendance: Attendance,
+    },
+}
+
+impl Front {
+    /// Another program, which may show questions to a person.
+    fn program(invocation: &Invocation) -> Self {
+        let queue = ApprovalQueue::builder();
+        let queue = match &invocation.host.pirn_home {
+            Some(home) => queue.grants(Arc::new(FileGrants::new(home))),
+            None => queue,
+        };
+        Self::Program {
+            approvals: queue.build(),
+            attendance: Attendance::default(),
+        }
+    }
 }
 
 /// A conversation that is to be had.
@@ -104,7 +150,7 @@ impl Work<'_> {
         &self,
         runtime: &Runtime,
         configuration: Option<&Configuration>,
-        messages: Vec<String>,
+        front: Front,
         stopped: &CancellationToken,
     ) -> Result<Exit, Failure> {
         let http = crate::catalog::http_client()?;
@@ -116,10 +162,42 @@ impl Work<'_> {
         }
         let client = runtime.client(ClientOptions {
             tools: self.arguments.filter(),
-            ..ClientOptions::new(self.policy(denies()))
+            ..match &front {
+                Front::Printer(_) => ClientOptions::new(self.policy(denies())),
+                Front::Program { attendance, .. } => ClientOptions::new(AttendedPolicy {
+                    attendance: attendance.clone(),
+                    asks: self.policy(Otherwise::Ask),
+                    denies: self.policy(denies()),
+                }),
+            }
         });
+        let wakes = match &front {
+            Front::Printer(_) => Wakes::BeforeSettling,
+            Front::Program { .. } => Wakes::AfterSettling,
+        };
+        let schema = match &self.arguments.output_schema {
+            Some(path) => Some(AnswerSchema::read(&self.invocation.host.cwd.join(path))?),
+            None => None,
+        };
         let output = Output::new(self.arguments.mode, self.invocation);
-        let (agent, mut events) = self.agent(&client, chosen, http)?;
+        let (agent, mut events) = self.agent(&client, chosen, http, wakes, schema.as_ref())?;
+        let messages = match front {
+            Front::Printer(messages) => messages,
+            Front::Program {
+                approvals,
+                attendance,
+            } => {
+                let server = Server {
+                    agent,
+                    events,
+                    approvals,
+                    attendance,
+                    sessions: session::folder(self.arguments, self.invocation),
+                    cwd: self.cwd.to_owned(),
+                };
+                return server.serve(stopped).await;
+            }
+        };
         output.begin(&agent)?;
         let watch = {
             let (agent, stopped) = (agent.clone(), stopped.clone());
@@ -139,10 +217,24 @@ impl Work<'_> {
                 break;
             }
         }
+        let mut fits = Ok(());
+        if let (Some(schema), End::Done) = (&schema, &end) {
+            fits = schema.read_answer(&output::answer(&agent)).map(drop);
+            if let Err(why) = &fits {
+                end = say(&agent, &mut events, AnswerSchema::repair(why), &output).await?;
+                fits = schema.read_answer(&output::answer(&agent)).map(drop);
+            }
+        }
         watch.abort();
         agent.close().await;
         output.finish(&agent)?;
-        conclude(end)
+        match (fits, end) {
+            (Err(why), End::Done) => Err(Failure::new(
+                Exit::Failed,
+                format!("the answer does not fit --output-schema, also after another try: {why}"),
+            )),
+            (_, end) => conclude(end),
+        }
     }
 
     pub(crate) fn policy(&self, otherwise: Otherwise) -> AgentPolicy {
@@ -179,34 +271,36 @@ impl Work<'_> {
         client: &Client,
         chosen: choice::Chosen,
         http: reqwest::Client,
+        wakes: Wakes,
+        schema: Option<&AnswerSchema>,
     ) -> Result<(Agent, AgentEvents), Failure> {
+        let arguments = self.arguments;
         let user = client
             .runtime()
             .client(ClientOptions::new(EffectPolicy::new(
                 union(&Effects::ALL.map(|(effect, _)| effect)),
                 Otherwise::deny("the user's own commands only run"),
             )));
-        let tools = ClientTools::new(client.clone(), user, ScriptTools::default(), self.prompt()?)?;
-        let choice::Chosen {
-            model,
-            credential,
-            thinking,
-        } = chosen;
+        let tools = ClientTools::new(
+            client.clone(),
+            user,
+            ScriptTools::default(),
+            self.prompt(schema)?,
+        )?;
+        let choice::Chosen { model, thinking } = chosen;
         let choice = ModelChoice::new(model, thinking);
-        let models = model::HttpModels {
-            client: ModelClient::new(http, ClientLimits::default()),
-            credential,
-        };
+        let models = CatalogModels::new(self.invocation, http)?;
         let options = AgentOptions {
             machine: MachineOptions {
-                turns_max: self.arguments.max_turns,
+                turns_max: arguments.max_turns,
                 ..MachineOptions::default()
             },
-            wakes: Wakes::BeforeSettling,
+            wakes,
+            cost_max: arguments.max_cost,
             ..AgentOptions::default()
         };
         let parts = AgentParts {
-            session: self.session()?,
+            session: session::open(arguments, self.invocation, self.cwd)?,
             models: Arc::new(models),
             tools: Arc::new(tools),
             choice,
@@ -216,7 +310,7 @@ impl Work<'_> {
         Agent::start(parts).map_err(|error| Failure::from(anyhow::Error::new(error)))
     }
 
-    pub(crate) fn prompt(&self) -> Result<Prompt, Failure> {
+    pub(crate) fn prompt(&self, schema: Option<&AnswerSchema>) -> Result<Prompt, Failure> {
         let arguments = self.arguments;
         let context_files = if arguments.no_context_files {
             ContextFiles::LeftOut
@@ -234,30 +328,8 @@ impl Work<'_> {
         prompt
             .addenda
             .extend(arguments.append_system_prompt.iter().cloned());
+        prompt.addenda.extend(schema.map(AnswerSchema::instruction));
         Ok(prompt)
-    }
-
-    pub(crate) fn session(&self) -> Result<Session, Failure> {
-        let unusable = |error| Failure::from(anyhow::Error::new(error));
-        let home = self.invocation.host.pirn_home.as_ref();
-        match &self.arguments.session {
-            Some(path) => {
-                let session =
-                    Session::open(&self.invocation.host.cwd.join(path)).map_err(unusable)?;
-                for problem in session.problems() {
-                    standard::note(problem);
-                }
-                Ok(session)
-            }
-            None => Session::create(NewSession {
-                cwd: self.cwd.to_owned(),
-                sessions: home
-                    .filter(|_| !self.arguments.no_session)
-                    .map(|home| home.join(SESSIONS_FOLDER)),
-                ..NewSession::default()
-            })
-            .map_err(unusable),
-        }
     }
 }
 

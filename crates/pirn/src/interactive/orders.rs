@@ -13,7 +13,7 @@ use pirn_tool::{Answer, AnswerError, ApprovalQueue, CallRequest};
 use pirn_tui::{Audience, News, NewsSender, Order, Outside};
 use serde_json::json;
 
-use super::models::CatalogModels;
+use crate::prompt::CatalogModels;
 
 /// Files that can be completed.
 const FILES_MAX: usize = 5_000;

@@ -62,9 +62,37 @@ pub(crate) struct PromptArguments {
     #[arg(long, help_heading = "Prompt")]
     pub(crate) no_context_files: bool,
 
-    /// Go on with the session in this file
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Session")]
-    pub(crate) session: Option<PathBuf>,
+    /// US dollars that the conversation may cost at most
+    #[arg(long, value_name = "USD", value_parser = dollars, help_heading = "Model")]
+    pub(crate) max_cost: Option<f64>,
+
+    /// The answer has to fit the JSON Schema in this file; the model may mend it once, else it is a failure
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Output")]
+    pub(crate) output_schema: Option<PathBuf>,
+
+    /// Go on with the last session of this folder
+    #[arg(short, long = "continue", help_heading = "Session", conflicts_with_all = ["session", "fork", "no_session"])]
+    pub(crate) continue_last: bool,
+
+    /// Go on with a session: its file, or the start of its id
+    #[arg(long, value_name = "FILE|ID", value_hint = ValueHint::FilePath, help_heading = "Session")]
+    pub(crate) session: Option<String>,
+
+    /// Begin a session with what was said in another one
+    #[arg(long, value_name = "FILE|ID", conflicts_with_all = ["session", "no_session"], help_heading = "Session")]
+    pub(crate) fork: Option<String>,
+
+    /// The id of the new session
+    #[arg(long, value_name = "ID", value_parser = session_id, conflicts_with_all = ["session", "continue_last"], help_heading = "Session")]
+    pub(crate) session_id: Option<String>,
+
+    /// The folder of sessions
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, help_heading = "Session")]
+    pub(crate) session_dir: Option<PathBuf>,
+
+    /// The session's name
+    #[arg(short, long, value_name = "NAME", help_heading = "Session")]
+    pub(crate) name: Option<String>,
 
     /// Keep no session on disk
     #[arg(long, conflicts_with = "session", help_heading = "Session")]
@@ -148,6 +176,8 @@ pub(crate) enum Mode {
     Text,
     /// Everything that happens, one JSON object a line
     Json,
+    /// Like json, and another program says what to do, with commands on standard input
+    Rpc,
 }
 
 impl PromptArguments {
@@ -158,6 +188,30 @@ impl PromptArguments {
             exclude: self.exclude_tools.clone(),
             ..ToolFilter::default()
         }
+    }
+}
+
+fn dollars(word: &str) -> Result<f64, String> {
+    match word.parse::<f64>() {
+        Ok(amount) if amount.is_finite() && amount >= 0.0 => Ok(amount),
+        Ok(_) | Err(_) => Err("an amount of US dollars is meant, such as 0.50".to_owned()),
+    }
+}
+
+fn session_id(word: &str) -> Result<String, String> {
+    let is_plain = |sign: char| sign.is_ascii_alphanumeric();
+    let fits = word.starts_with(is_plain)
+        && word.ends_with(is_plain)
+        && word
+            .chars()
+            .all(|sign| is_plain(sign) || matches!(sign, '.' | '_' | '-'));
+    if fits {
+        Ok(word.to_owned())
+    } else {
+        Err(
+            "an id has letters, digits, `.`, `_` and `-`, the first and the last a letter or digit"
+                .to_owned(),
+        )
     }
 }
 

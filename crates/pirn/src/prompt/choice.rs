@@ -17,8 +17,6 @@ const NAMES_MAX: usize = 12;
 #[derive(Debug)]
 pub(crate) struct Chosen {
     pub(crate) model: Model,
-    /// What lets requests in.
-    pub(crate) credential: Credential,
     /// How much it thinks.
     pub(crate) thinking: ThinkingLevel,
 }
@@ -54,11 +52,7 @@ pub(crate) async fn choose(
         return Err(no_key(provider));
     }
     let thinking = model.clamp(arguments.thinking.or(pattern.level).unwrap_or_default());
-    Ok(Chosen {
-        model,
-        credential,
-        thinking,
-    })
+    Ok(Chosen { model, thinking })
 }
 
 /// A model of a server on this machine.

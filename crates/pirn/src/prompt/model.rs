@@ -1,18 +1,49 @@
-//! The way to the models of a run.
+//! The way to all models that there is a key for.
 
 use futures_util::future::BoxFuture;
 use pirn_agent::{Conversation, ModelChoice, Models};
-use pirn_model::{CacheRetention, Credential, ModelClient, Reply, ReplySink, Request};
+use pirn_model::{
+    CacheRetention, Catalog, ClientLimits, FailureKind, Model, ModelClient, Reply, ReplyDecoder,
+    ReplySink, Request, StreamEnd, find_local_models,
+};
 use tokio_util::sync::CancellationToken;
 
-/// Models of one provider, asked over HTTP.
+use crate::catalog;
+use crate::failure::Failure;
+use crate::invocation::Invocation;
+
+/// Models of all providers, asked over HTTP.
 #[derive(Debug)]
-pub(super) struct HttpModels {
-    pub(super) client: ModelClient,
-    pub(super) credential: Credential,
+pub(crate) struct CatalogModels {
+    client: ModelClient,
+    catalog: Catalog,
+    http: reqwest::Client,
 }
 
-impl Models for HttpModels {
+impl CatalogModels {
+    pub(crate) fn new(invocation: &Invocation, http: reqwest::Client) -> Result<Self, Failure> {
+        Ok(Self {
+            client: ModelClient::new(http.clone(), ClientLimits::default()),
+            catalog: catalog::read(invocation)?,
+            http,
+        })
+    }
+
+    /// All models that can be asked: those with a key, and those of servers on this machine.
+    pub(crate) async fn all(&self) -> Vec<Model> {
+        let mut models: Vec<Model> = self
+            .catalog
+            .models()
+            .iter()
+            .filter(|model| self.catalog.can_ask(&model.provider))
+            .cloned()
+            .collect();
+        models.extend(find_local_models(&self.http, &catalog::local_servers()).await);
+        models
+    }
+}
+
+impl Models for CatalogModels {
     fn reply<'a>(
         &'a self,
         choice: &'a ModelChoice,
@@ -21,6 +52,16 @@ impl Models for HttpModels {
         sink: ReplySink<'a>,
     ) -> BoxFuture<'a, Reply> {
         Box::pin(async move {
+            let model = &choice.model;
+            let credential = match self.catalog.credentials().credential(&model.provider).await {
+                Ok(credential) => credential,
+                Err(error) => {
+                    let decoder = ReplyDecoder::new(model, choice.thinking, pirn_session::now_ms());
+                    let failure =
+                        pirn_model::Failure::new(FailureKind::Authentication, error.to_string());
+                    return decoder.finish(StreamEnd::Failed(failure)).1;
+                }
+            };
             let session_id = conversation.session_id.as_deref();
             let request = Request {
                 system: &conversation.instructions.prompt,
@@ -31,11 +72,13 @@ impl Models for HttpModels {
                     Some(_) => CacheRetention::default(),
                     None => CacheRetention::None,
                 },
-                ..Request::new(&choice.model, &conversation.messages)
+                ..Request::new(model, &conversation.messages)
             };
-            self.client
-                .reply(&request, &self.credential, cancel, sink)
-                .await
+            self.client.reply(&request, &credential, cancel, sink).await
         })
+    }
+
+    fn available(&self) -> BoxFuture<'_, Vec<Model>> {
+        Box::pin(self.all())
     }
 }

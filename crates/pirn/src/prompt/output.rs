@@ -36,7 +36,7 @@ impl Output {
     /// The first line of JSON mode.
     pub(super) fn begin(&self, agent: &Agent) -> Result<(), Failure> {
         match self.mode {
-            Mode::Text => Ok(()),
+            Mode::Text | Mode::Rpc => Ok(()),
             Mode::Json => {
                 let header = agent.with_session(|session| session.header().clone());
                 standard::write_out(&json_line(&header)?)
@@ -70,7 +70,7 @@ impl Output {
             return Err(failure);
         }
         if self.mode == Mode::Text {
-            for text in answer(&agent.state().messages) {
+            for text in texts(&agent.state().messages) {
                 // A terminal does not obey what a model writes.
                 let shown = match self.stdout {
                     Stream::Terminal => without_controls(&text),
@@ -96,8 +96,13 @@ impl Output {
     }
 }
 
+/// The last reply, as one text.
+pub(super) fn answer(agent: &Agent) -> String {
+    texts(&agent.state().messages).concat()
+}
+
 /// The texts of the last reply.
-fn answer(messages: &[Message]) -> Vec<String> {
+fn texts(messages: &[Message]) -> Vec<String> {
     let last = messages.iter().rev().find_map(|message| match message {
         Message::Assistant(reply) => Some(reply),
         _ => None,

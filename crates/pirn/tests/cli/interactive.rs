@@ -4,7 +4,7 @@ use avt::Terminal;
 use pirn_testkit::{Act, begun, calls, event, says};
 use serde_json::json;
 
-use crate::prompt::Desk;
+use crate::desk::Desk;
 use crate::session::Session;
 
 const COLUMNS: u16 = 80;

@@ -17,6 +17,7 @@ mod auth;
 mod commands;
 mod config;
 mod consent;
+mod desk;
 mod ends;
 mod eval;
 #[cfg(target_os = "linux")]
@@ -37,6 +38,7 @@ mod place;
 mod prompt;
 #[cfg(target_os = "linux")]
 mod real_work;
+mod rpc;
 #[cfg(target_os = "linux")]
 mod sandbox;
 #[cfg(target_os = "linux")]
