@@ -47,6 +47,7 @@ mod result;
 mod retry;
 mod run;
 mod script_ends;
+mod script_models;
 mod state;
 mod worker;
 
@@ -64,6 +65,7 @@ pub use options::{AgentOptions, CompactionOptions, Wakes};
 pub use ports::{Conversation, ModelChoice, Models, Tools};
 pub use result::result_message;
 pub use retry::RetryOptions;
+pub use script_models::ScriptModels;
 pub use state::AgentState;
 // What the functions above take and give, for front ends.
 pub use pirn_model as model;

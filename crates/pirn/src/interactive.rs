@@ -9,7 +9,7 @@ use clap::Parser as _;
 use pirn_agent::{
     Agent, AgentEvent, AgentEvents, AgentOptions, AgentParts, ClientTools, ModelChoice, Wakes,
 };
-use pirn_runtime::{ClientOptions, Confinement, EffectPolicy, Otherwise, Runtime, ScriptTools};
+use pirn_runtime::{ClientOptions, Confinement, EffectPolicy, Otherwise, Runtime};
 use pirn_settings::Settings;
 use pirn_terminal::{ColorDepth, Connection, Style};
 use pirn_tool::{ApprovalQueue, Effects};
@@ -129,7 +129,7 @@ async fn begin(work: &Work<'_>, runtime: &Runtime) -> Result<Conversation, Failu
     let tools = ClientTools::new(
         client,
         user.clone(),
-        ScriptTools::default(),
+        models.script_tools(),
         work.prompt(None)?,
     )?;
     let parts = AgentParts {

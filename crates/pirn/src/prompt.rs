@@ -17,7 +17,7 @@ use pirn_agent::{
 use pirn_model::FailureKind;
 use pirn_runtime::{
     AgentPolicy, Client, ClientOptions, Commands, Confinement, EffectPolicy, FileGrants, Otherwise,
-    Runtime, ScriptTools,
+    Runtime,
 };
 use pirn_sandbox::{NetworkMode, Profile};
 use pirn_settings::Settings;
@@ -281,15 +281,15 @@ impl Work<'_> {
                 union(&Effects::ALL.map(|(effect, _)| effect)),
                 Otherwise::deny("the user's own commands only run"),
             )));
+        let models = CatalogModels::new(self.invocation, http)?;
         let tools = ClientTools::new(
             client.clone(),
             user,
-            ScriptTools::default(),
+            models.script_tools(),
             self.prompt(schema)?,
         )?;
         let choice::Chosen { model, thinking } = chosen;
         let choice = ModelChoice::new(model, thinking);
-        let models = CatalogModels::new(self.invocation, http)?;
         let options = AgentOptions {
             machine: MachineOptions {
                 turns_max: arguments.max_turns,

@@ -1,11 +1,15 @@
 //! The way to all models that there is a key for.
 
+use std::sync::Arc;
+
 use futures_util::future::BoxFuture;
-use pirn_agent::{Conversation, ModelChoice, Models};
+use pirn_agent::{Conversation, ModelChoice, Models, ScriptModels};
+use pirn_codemode::ModelHost;
 use pirn_model::{
     CacheRetention, Catalog, ClientLimits, FailureKind, Model, ModelClient, Reply, ReplyDecoder,
-    ReplySink, Request, StreamEnd, find_local_models,
+    ReplySink, Request, StreamEnd, TaskClient, find_local_models,
 };
+use pirn_runtime::ScriptTools;
 use tokio_util::sync::CancellationToken;
 
 use crate::catalog;
@@ -16,7 +20,7 @@ use crate::invocation::Invocation;
 #[derive(Debug)]
 pub(crate) struct CatalogModels {
     client: ModelClient,
-    catalog: Catalog,
+    catalog: Arc<Catalog>,
     http: reqwest::Client,
 }
 
@@ -24,9 +28,21 @@ impl CatalogModels {
     pub(crate) fn new(invocation: &Invocation, http: reqwest::Client) -> Result<Self, Failure> {
         Ok(Self {
             client: ModelClient::new(http.clone(), ClientLimits::default()),
-            catalog: catalog::read(invocation)?,
+            catalog: Arc::new(catalog::read(invocation)?),
             http,
         })
+    }
+
+    /// How scripts are offered: with `models.*` where there is a classifier or an image model to ask.
+    pub(crate) fn script_tools(&self) -> ScriptTools {
+        let models = (!self.catalog.task_models().is_empty()).then(|| {
+            let client = TaskClient::new(self.client.clone());
+            Arc::new(ScriptModels::new(Arc::clone(&self.catalog), client)) as Arc<dyn ModelHost>
+        });
+        ScriptTools {
+            models,
+            ..ScriptTools::default()
+        }
     }
 
     /// All models that can be asked: those with a key, and those of servers on this machine.

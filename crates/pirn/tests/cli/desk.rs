@@ -2,7 +2,7 @@
 
 use std::process::Stdio;
 
-use pirn_testkit::{Act, FakeHttp, HttpStyle, model_script};
+use pirn_testkit::{Act, FakeHttp, HttpStyle, Script, model_script};
 use serde_json::{Value, json};
 
 use crate::place::{Place, Run};
@@ -16,13 +16,18 @@ pub(crate) struct Desk {
 
 impl Desk {
     pub(crate) fn new(replies: Vec<Vec<Act>>) -> Self {
+        Self::with_script(model_script(replies))
+    }
+
+    /// A model that answers by this script.
+    pub(crate) fn with_script(script: Script) -> Self {
         let event_loop = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
             .enable_all()
             .build()
             .unwrap();
         let server = event_loop
-            .block_on(FakeHttp::start(model_script(replies), HttpStyle::Events))
+            .block_on(FakeHttp::start(script, HttpStyle::Events))
             .unwrap();
         let place = Place::lasting();
         let models = json!({"providers": {"desk": {
@@ -36,6 +41,15 @@ impl Desk {
             server,
             event_loop,
         }
+    }
+
+    /// Adds a model to those of the place.
+    pub(crate) fn add_model(&self, model: Value) {
+        let path = self.place.pirn_home().join("models.json");
+        let mut models: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+        let listed = models["providers"]["desk"]["models"].as_array_mut();
+        listed.unwrap().push(model);
+        std::fs::write(path, models.to_string()).unwrap();
     }
 
     pub(crate) fn command(&self, arguments: &[&str]) -> std::process::Command {

@@ -3,7 +3,9 @@
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use pirn_testkit::{Act, FakeHttp, HttpStyle, begun, calls, event, model_script, says};
+use pirn_testkit::{
+    Act, FakeHttp, HttpStyle, On, Script, Speaks, begun, calls, event, model_script, says,
+};
 use serde_json::{Value, json};
 
 use crate::desk::Desk;
@@ -372,4 +374,48 @@ fn without_any_model_three_lines_say_what_to_do() {
         "{stderr}"
     );
     assert!(lines.iter().any(|line| line.contains("Ollama")), "{stderr}");
+}
+
+#[test]
+fn a_script_asks_a_classifier_and_keys_stay_outside() {
+    const CODE: &str = "const [judge] = await models.getAvailableOfType('classifier');
+const questions = {done: {type: 'bool', instructions: 'Done?', criteria: {true: 'closed', false: 'open'}}};
+const asked = await models.classify(judge, {state: {title: 'x'}, questions});
+const wrong = await models.classify({provider: 'desk', id: 'scripted'}, {state: {}, questions}).catch((error) => error.message);
+return {judge, answers: asked.answers, cost: asked.usage.cost.total, stopReason: asked.stopReason, wrong}";
+    let decision = json!({
+        "answers": [{"name": "done", "probability": 0.25}],
+        "usage": {"input_tokens": 500_000, "output_tokens": 0},
+    });
+    let answer = format!("HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n{decision}");
+    let chat = || On::Path("POST", "/v1/chat/completions");
+    let script = Script::new(Speaks::Legacy)
+        .first(
+            1,
+            On::Path("POST", "/v1/decisions"),
+            [Act::bytes(answer), Act::Cut],
+        )
+        .first(1, chat(), calls(&[("c1", "exec", json!({"code": CODE}))]))
+        .first(1, chat(), says("Done."));
+    let desk = Desk::with_script(script);
+    desk.add_model(json!({"id": "judge", "api": "openai-decisions", "cost": {"input": 2.0}, "headers": {"x-own": "s3cret"}}));
+    let run = desk.run(&["-p", "Is it done?"]);
+    assert_eq!(
+        (run.code, run.stdout.as_str()),
+        (Some(0), "Done.\n"),
+        "{run:#?}"
+    );
+    let result = desk.last_result();
+    for expected in [
+        "0.25",
+        "\"cost\":1",
+        "\"stopReason\":\"stop\"",
+        "there is no classifier desk/scripted",
+    ] {
+        assert!(result.contains(expected), "{expected} in {result}");
+    }
+    assert!(
+        !result.contains("s3cret") && !result.contains("k3y"),
+        "{result}"
+    );
 }
