@@ -62,14 +62,14 @@ impl Driver {
     }
 
     /// Says a command and gives what it answers.
-    fn ask(&mut self, command: Value) -> Value {
+    fn ask(&mut self, command: &Value) -> Value {
         let name = command["type"].clone();
-        self.send(&command);
+        self.send(command);
         self.until(|line| line["type"] == "response" && line["command"] == name)
     }
 
     /// Says a command that works and gives its data.
-    fn data(&mut self, command: Value) -> Value {
+    fn data(&mut self, command: &Value) -> Value {
         let answer = self.ask(command);
         assert_eq!(answer["success"], true, "{answer}");
         answer["data"].clone()
@@ -95,7 +95,7 @@ fn a_conversation_is_driven_from_outside() {
         says("Still nothing."),
     ]);
     let mut driver = Driver::start(&desk, &[]);
-    let state = driver.data(json!({"id": "a", "type": "get_state"}));
+    let state = driver.data(&json!({"id": "a", "type": "get_state"}));
     assert_eq!(
         (
             &state["model"]["id"],
@@ -105,7 +105,7 @@ fn a_conversation_is_driven_from_outside() {
         (&json!("scripted"), &json!(false), &json!(0)),
         "{state}"
     );
-    let told = driver.data(json!({"id": "b", "type": "prompt", "message": "What is here?"}));
+    let told = driver.data(&json!({"id": "b", "type": "prompt", "message": "What is here?"}));
     assert_eq!(told["disposition"], "started");
     driver.until_kind("agent_settled");
     let nested: Vec<&Value> = driver
@@ -120,29 +120,29 @@ fn a_conversation_is_driven_from_outside() {
         driver.seen
     );
     assert_eq!(
-        driver.data(json!({"type": "get_last_assistant_text"}))["text"],
+        driver.data(&json!({"type": "get_last_assistant_text"}))["text"],
         "Nothing here."
     );
     // A fork begins before a message of the user, which is given back.
-    let messages = driver.data(json!({"type": "get_fork_messages"}))["messages"].clone();
+    let messages = driver.data(&json!({"type": "get_fork_messages"}))["messages"].clone();
     let entry = messages[0]["entryId"].clone();
-    let forked = driver.data(json!({"type": "fork", "entryId": entry}));
+    let forked = driver.data(&json!({"type": "fork", "entryId": entry}));
     assert_eq!(forked["text"], "What is here?");
-    driver.data(json!({"type": "prompt", "message": "And now?"}));
+    driver.data(&json!({"type": "prompt", "message": "And now?"}));
     driver.until_kind("agent_settled");
-    let stats = driver.data(json!({"type": "get_session_stats"}));
+    let stats = driver.data(&json!({"type": "get_session_stats"}));
     assert_eq!(
         (&stats["userMessages"], &stats["assistantMessages"]),
         (&json!(1), &json!(1)),
         "{stats}"
     );
-    let run = driver.data(json!({"type": "bash", "command": "echo from the user"}));
+    let run = driver.data(&json!({"type": "bash", "command": "echo from the user"}));
     assert_eq!(
         (run["output"].as_str(), &run["exitCode"]),
         (Some("from the user\n"), &json!(0)),
         "{run}"
     );
-    let unknown = driver.ask(json!({"id": "z", "type": "dance"}));
+    let unknown = driver.ask(&json!({"id": "z", "type": "dance"}));
     assert_eq!(unknown["error"], "Unknown command: dance");
     driver.send(&json!("no command"));
     let (code, seen) = driver.end();
@@ -157,16 +157,16 @@ fn messages_steer_and_follow_and_an_abort_is_answered_when_all_is_still() {
     endless.push(Act::Never);
     let desk = Desk::new(vec![endless, says("Two."), says("Three.")]);
     let mut driver = Driver::start(&desk, &[]);
-    driver.data(json!({"type": "prompt", "message": "Tell a story"}));
+    driver.data(&json!({"type": "prompt", "message": "Tell a story"}));
     driver.until(|line| line["assistantMessageEvent"]["type"] == "text_delta");
-    let refused = driver.ask(json!({"type": "prompt", "message": "And?"}));
+    let refused = driver.ask(&json!({"type": "prompt", "message": "And?"}));
     assert_eq!(refused["success"], false);
-    let queued =
-        driver.data(json!({"type": "prompt", "message": "Later", "streamingBehavior": "followUp"}));
+    let queued = driver
+        .data(&json!({"type": "prompt", "message": "Later", "streamingBehavior": "followUp"}));
     assert_eq!(queued["disposition"], "queued");
     let waiting = driver.until_kind("queue_update");
     assert_eq!(waiting["followUp"], json!(["Later"]));
-    driver.data(json!({"type": "abort"}));
+    driver.data(&json!({"type": "abort"}));
     let settled = driver
         .seen
         .iter()
@@ -174,9 +174,9 @@ fn messages_steer_and_follow_and_an_abort_is_answered_when_all_is_still() {
         .count();
     assert_eq!(settled, 1, "{:#?}", driver.seen);
     // Nothing that was said is lost: it waits for the next run.
-    driver.data(json!({"type": "prompt", "message": "Go on"}));
+    driver.data(&json!({"type": "prompt", "message": "Go on"}));
     driver.until_kind("agent_settled");
-    let users: Vec<String> = driver.data(json!({"type": "get_messages"}))["messages"]
+    let users: Vec<String> = driver.data(&json!({"type": "get_messages"}))["messages"]
         .as_array()
         .unwrap()
         .iter()
@@ -202,8 +202,8 @@ fn questions_go_to_who_shows_them_and_are_denied_at_once_otherwise() {
         ]);
         // Without the sandbox a file elsewhere can be written at all.
         let mut driver = Driver::start(&desk, &["--sandbox", "off"]);
-        driver.data(json!({"type": "initialize", "capabilities": capabilities}));
-        driver.data(json!({"type": "prompt", "message": "Write outside"}));
+        driver.data(&json!({"type": "initialize", "capabilities": capabilities}));
+        driver.data(&json!({"type": "prompt", "message": "Write outside"}));
         if let Some(value) = value {
             let question = driver.until_kind("extension_ui_request");
             assert_eq!(question["method"], "select");
@@ -233,16 +233,16 @@ fn a_conversation_is_made_shorter_when_asked() {
     ]);
     let mut driver = Driver::start(&desk, &[]);
     let long = "count ".repeat(20_000);
-    driver.data(json!({"type": "prompt", "message": long}));
+    driver.data(&json!({"type": "prompt", "message": long}));
     driver.until_kind("agent_settled");
     let last = "more ".repeat(20_000);
-    driver.data(json!({"type": "prompt", "message": last}));
+    driver.data(&json!({"type": "prompt", "message": last}));
     driver.until_kind("agent_settled");
-    driver.data(json!({"type": "set_auto_compaction", "enabled": false}));
-    let report = driver.data(json!({"type": "compact", "customInstructions": "numbers"}));
+    driver.data(&json!({"type": "set_auto_compaction", "enabled": false}));
+    let report = driver.data(&json!({"type": "compact", "customInstructions": "numbers"}));
     let summary = report["summary"].as_str().unwrap();
     assert!(summary.contains("To count."), "{summary}");
-    driver.data(json!({"type": "prompt", "message": "Go on"}));
+    driver.data(&json!({"type": "prompt", "message": "Go on"}));
     driver.until_kind("agent_settled");
     let requests = desk.requests();
     let asked = requests[2]["messages"].to_string();
