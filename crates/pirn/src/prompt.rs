@@ -115,7 +115,7 @@ pub(crate) fn run(arguments: &PromptArguments, invocation: &Invocation) -> Resul
 enum Front {
     /// The command line, with these messages.
     Printer(Vec<String>),
-    /// Another program.
+    /// Another program, which asks and answers in lines of JSON.
     Program {
         approvals: ApprovalQueue,
         attendance: Attendance,

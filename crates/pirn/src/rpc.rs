@@ -211,7 +211,7 @@ fn tell(event: &AgentEvent) -> Result<(), Failure> {
     }
 }
 
-/// Writes one line.
+/// Writes one line of JSON to standard output.
 fn write(value: &impl serde::Serialize) -> Result<(), Failure> {
     let text = serde_json::to_string(value).map_err(anyhow::Error::new)?;
     standard::write_out(&format!("{text}\n"))

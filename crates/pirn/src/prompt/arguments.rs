@@ -90,7 +90,7 @@ pub(crate) struct PromptArguments {
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, help_heading = "Session")]
     pub(crate) session_dir: Option<PathBuf>,
 
-    /// The session's name
+    /// What the session is called in lists
     #[arg(short, long, value_name = "NAME", help_heading = "Session")]
     pub(crate) name: Option<String>,
 

@@ -1,4 +1,4 @@
-//! Answers to commands.
+//! Answers to the commands of another program.
 
 use serde_json::{Map, Value, json};
 
@@ -15,7 +15,7 @@ pub(super) fn succeeded(command: &Value, data: Option<Value>) -> Result<(), Fail
     write(&answer)
 }
 
-/// It was not.
+/// The command was not carried out, and why.
 pub(super) fn failed(id: Option<&Value>, command: &str, why: &str) -> Result<(), Failure> {
     let mut answer = begun(id, &json!(command));
     answer.insert("success".to_owned(), json!(false));

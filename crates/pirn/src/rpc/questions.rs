@@ -12,7 +12,7 @@ use tokio::time::Instant;
 
 /// How long a person may take; then the answer is no.
 const ANSWER_WAIT: Duration = Duration::from_mins(5);
-/// What says no.
+/// The choice that says no to a question.
 const DENY: &str = "Deny";
 
 /// The questions that are shown.
