@@ -64,7 +64,7 @@ struct Inner {
 #[derive(Debug)]
 struct Preparation {
     report: SandboxReport,
-    /// `None` with [`Profile::Off`].
+    /// What holds commands; `None` with [`Profile::Off`].
     confined: Option<PreparedLevel>,
 }
 

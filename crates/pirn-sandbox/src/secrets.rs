@@ -10,7 +10,7 @@ const WORDS: [&str; 5] = ["KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL"];
 pub struct ProviderVariables {
     /// The provider's name, for people.
     pub provider: &'static str,
-    /// Names of variables.
+    /// Names of variables that hold such secrets.
     pub names: &'static [&'static str],
 }
 

@@ -8,13 +8,13 @@ use serde_json::{Map, Value};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Header {
-    /// Always `session`.
+    /// The word `session`, by which the first line is known.
     #[serde(rename = "type")]
     pub kind: String,
     /// The version of the format.
     #[serde(default = "first_version")]
     pub version: u32,
-    /// The session's id.
+    /// The id that names the session in lists and flags.
     pub id: String,
     /// When it began, as ISO 8601.
     pub timestamp: String,
@@ -42,7 +42,7 @@ pub struct Entry {
     pub parent_id: Option<String>,
     /// When it was written, as ISO 8601.
     pub timestamp: String,
-    /// What it says.
+    /// The content, whose members stand beside those above.
     #[serde(flatten)]
     pub body: EntryBody,
 }
@@ -53,7 +53,7 @@ pub struct Entry {
 pub enum EntryBody {
     /// A message of the conversation.
     Message {
-        /// The message.
+        /// What was said, by whomever.
         message: Message,
     },
     /// Another model goes on.
@@ -61,33 +61,33 @@ pub enum EntryBody {
     ModelChange {
         /// Whose model it is.
         provider: String,
-        /// The model.
+        /// The model as its provider names it.
         model_id: String,
     },
     /// The model thinks more or less from here on.
     #[serde(rename_all = "camelCase")]
     ThinkingLevelChange {
-        /// The level.
+        /// How much the model thinks from here on, by name.
         thinking_level: String,
     },
     /// Something else that a model was paid for.
     Usage {
-        /// What for.
+        /// What the request was for, such as a summary.
         kind: String,
         /// Whose model it was.
         provider: String,
-        /// The model.
+        /// The model that was asked, as its provider names it.
         model: String,
-        /// What it used.
+        /// Tokens and costs of the request.
         usage: RequestUsage,
-        /// For people.
+        /// Remarks for people; models do not read them.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         note: Option<String>,
     },
     /// A summary takes the place of what came before.
     #[serde(rename_all = "camelCase")]
     Compaction {
-        /// The summary.
+        /// What stands in the place of earlier entries.
         summary: String,
         /// The first entry that stays as it is; its own id where none does.
         first_kept_entry_id: String,
@@ -109,7 +109,7 @@ pub enum EntryBody {
     /// An entry is left out of the context, or reads otherwise.
     #[serde(rename_all = "camelCase")]
     ContextEdit {
-        /// Which entry.
+        /// The entry that is labelled.
         target_id: String,
         /// What stands there instead; `None` leaves it out.
         replacement: Option<Replacement>,
@@ -119,7 +119,7 @@ pub enum EntryBody {
     BranchSummary {
         /// The entry where the branch ended.
         from_id: String,
-        /// The summary.
+        /// What was said on the branch that was left.
         summary: String,
         /// What was read and changed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -136,7 +136,7 @@ pub enum EntryBody {
     Custom {
         /// The extension's name for it.
         custom_type: String,
-        /// What it keeps.
+        /// Data of whatever wrote the entry.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         data: Option<Value>,
     },
@@ -145,25 +145,25 @@ pub enum EntryBody {
     CustomMessage {
         /// The extension's name for it.
         custom_type: String,
-        /// What it says.
+        /// The text and pictures that the model reads.
         content: UserContent,
         /// Whether people are shown it.
         #[serde(default)]
         display: bool,
-        /// Facts for people.
+        /// Facts for people, which no model reads.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         details: Option<Value>,
     },
     /// A name for an entry.
     #[serde(rename_all = "camelCase")]
     Label {
-        /// Which entry.
+        /// The entry that the conversation goes on from.
         target_id: String,
         /// The name; without one it has none any more.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         label: Option<String>,
     },
-    /// The session's name.
+    /// The name that people gave the session.
     SessionInfo {
         /// The name; without one it has none any more.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -177,7 +177,7 @@ pub enum EntryBody {
 /// The content in place of an entry's own.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Replacement {
-    /// The content.
+    /// The text and pictures that the model reads.
     pub content: UserContent,
 }
 

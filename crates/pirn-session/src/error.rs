@@ -6,7 +6,7 @@ type Source = Box<dyn std::error::Error + Send + Sync>;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// The system refuses.
+    /// The system refuses to read or write.
     Io,
     /// The file is no session, or one that cannot be understood.
     Format,

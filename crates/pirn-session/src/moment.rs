@@ -1,4 +1,4 @@
-//! Times and ids.
+//! Times and ids of entries, as they are written.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 

@@ -18,9 +18,9 @@ const PROBLEMS_NAMED_MAX: usize = 5;
 /// A session as its file says.
 #[derive(Debug, Clone)]
 pub struct Loaded {
-    /// The first line.
+    /// The first line, which tells what the session is.
     pub header: Header,
-    /// The entries.
+    /// The entries of all branches.
     pub tree: Tree,
     /// What is wrong with the file, for people.
     pub problems: Vec<String>,

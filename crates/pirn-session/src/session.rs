@@ -26,7 +26,7 @@ pub struct Session {
 /// Where a session is kept.
 #[derive(Debug)]
 enum Place {
-    /// Nowhere.
+    /// Nowhere: it ends with the process.
     Memory,
     /// In a file that is made when the conversation begins, so that no empty files stay behind.
     Planned(PathBuf),
@@ -151,7 +151,7 @@ impl Session {
         &self.header
     }
 
-    /// The entries.
+    /// The entries that were read and added.
     pub fn tree(&self) -> &Tree {
         &self.tree
     }
@@ -222,7 +222,7 @@ impl Session {
         Ok(id)
     }
 
-    /// Adds a message.
+    /// Adds a message at the end of the branch; returns its entry's id.
     pub fn append_message(&mut self, message: Message) -> Result<String, Error> {
         self.append(EntryBody::Message { message })
     }

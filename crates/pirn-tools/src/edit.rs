@@ -46,7 +46,7 @@ struct Arguments {
     encoding: Option<Encoding>,
 }
 
-/// One replacement.
+/// One replacement of a text by another.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Edit {
@@ -198,7 +198,7 @@ async fn locate(
 
 /// One call, its path resolved.
 struct Call<'a> {
-    /// The real file.
+    /// The file itself, with links resolved.
     target: &'a Path,
     place: &'a Place,
     edits: &'a [Edit],

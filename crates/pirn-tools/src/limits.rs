@@ -29,7 +29,7 @@ pub(crate) enum CutBy {
 pub(crate) struct Tail<'a> {
     /// The kept part, whole lines unless `partial_line`.
     pub(crate) text: &'a [u8],
-    /// Kept lines.
+    /// How many lines were kept.
     pub(crate) lines: usize,
     /// What cut it; `None` when all of it was kept.
     pub(crate) cut_by: Option<CutBy>,

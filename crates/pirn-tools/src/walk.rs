@@ -118,7 +118,7 @@ pub(crate) fn readings(glob: &str) -> Vec<String> {
 pub(crate) struct SearchRoot {
     /// As the caller named it, made absolute.
     pub(crate) named: PathBuf,
-    /// With links resolved.
+    /// The same path with links resolved.
     pub(crate) real: PathBuf,
     /// What results put in front of a path below it, so that the next call finds it: nothing for the working directory.
     pub(crate) prefix: String,

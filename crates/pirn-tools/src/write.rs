@@ -103,7 +103,7 @@ async fn run(arguments: Arguments, options: Arc<ToolsOptions>, context: CallCont
 
 /// One call, its path resolved.
 struct Call<'a> {
-    /// The real file.
+    /// The file itself, with links resolved.
     target: &'a Path,
     place: &'a Place,
     reader: Reader,
@@ -229,7 +229,7 @@ enum Before {
     Utf8,
     MarkedUtf8,
     Utf16(Encoding),
-    /// Neither.
+    /// Something in no encoding that is known.
     Other,
 }
 

@@ -11,7 +11,7 @@ const WRITE_ROOTS: &str = "sandbox.writeRoots";
 /// Folders in whose place children find another one.
 #[derive(Debug, Clone, Copy)]
 pub struct StandIns<'a> {
-    /// These, links resolved.
+    /// The folders in whose place children find another one, links resolved.
     pub places: &'a [PathBuf],
     /// What children find there, by its path outside.
     pub private: &'a Path,

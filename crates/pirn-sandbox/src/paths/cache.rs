@@ -109,7 +109,7 @@ impl PathCache {
         Some(Arc::clone(&self.state().last.as_ref()?.planned))
     }
 
-    /// A child starts.
+    /// Notes that a child starts, which may change what was read.
     pub(crate) fn child_starts(&self) {
         let mut state = self.state();
         state.living += 1;

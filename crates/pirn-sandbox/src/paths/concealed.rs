@@ -23,18 +23,18 @@ enum Names {
 /// Why a folder is concealed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ConcealedKind {
-    /// A home folder.
+    /// The home folder of a user.
     Home,
-    /// Pirn's own folder.
+    /// Pirn's own folder, with keys and settings.
     PirnHome,
-    /// One of [`SandboxPolicy::unreadable`].
+    /// One of [`SandboxPolicy::unreadable`], written in settings.
     Listed,
 }
 
 /// A folder of which nothing can be read but what is listed.
 #[derive(Debug, Clone)]
 pub(super) struct Concealed {
-    /// Links resolved.
+    /// The place itself, with links resolved.
     root: PathBuf,
     names: Names,
     kind: ConcealedKind,

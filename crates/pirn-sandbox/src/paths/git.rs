@@ -35,7 +35,7 @@ pub(crate) struct GitFolder {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum GitFolderKind {
-    /// Everything.
+    /// Everything in it is protected.
     Whole,
     /// What concerns one worktree; hooks and settings are elsewhere.
     Worktree,

@@ -17,7 +17,7 @@ pub(super) struct MountAliases {
     are_any: bool,
 }
 
-/// One mount.
+/// One mount, as the kernel lists it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Mount {
     /// Which file system, as the kernel writes it.

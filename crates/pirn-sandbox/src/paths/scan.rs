@@ -40,11 +40,11 @@ pub(crate) struct NamesOfInterest {
 /// What a walk found. Only names count, so none of it need be what it seems.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Found {
-    /// Everything named `.git`.
+    /// Everything that is named `.git`.
     pub(crate) git: Vec<PathBuf>,
     /// Folders of another name that look like git's.
     pub(crate) bare: Vec<PathBuf>,
-    /// Everything named `.pirn`.
+    /// Everything that is named `.pirn`.
     pub(crate) pirn: Vec<PathBuf>,
     /// What must not be read, but not below folders of other people's files.
     pub(crate) hidden: Vec<PathBuf>,

@@ -157,7 +157,7 @@ pub(super) fn passing_on(name: &str) -> Vec<u8> {
 /// A file or folder by which another program starts something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OtherProgram {
-    /// As in [`crate::Protection::unwritable`].
+    /// The place, written as in [`crate::Protection::unwritable`].
     pub pattern: &'static str,
     /// What it would start, for people.
     pub reason: &'static str,

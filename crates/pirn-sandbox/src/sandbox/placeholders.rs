@@ -128,7 +128,7 @@ fn made_for(
         .collect()
 }
 
-/// Places, in order.
+/// Places that are needed, in the order of their paths.
 struct Needed<'paths>(BTreeSet<&'paths Path>);
 
 impl<'paths> Needed<'paths> {

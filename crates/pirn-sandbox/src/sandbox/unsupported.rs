@@ -15,7 +15,7 @@ use crate::status::ExitStatus;
 pub(crate) struct PreparedLevel(Infallible);
 
 impl PreparedLevel {
-    /// Refuses.
+    /// Refuses, since nothing here could hold a command.
     pub(super) fn prepare(
         _policy: &SandboxPolicy,
         _report: SandboxReport,

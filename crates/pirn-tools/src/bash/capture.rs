@@ -61,7 +61,7 @@ impl Capture {
         }
     }
 
-    /// Adds output.
+    /// Adds output; what is too much goes into the file alone.
     pub(super) async fn push(&mut self, chunk: &[u8]) {
         self.count(chunk);
         if matches!(self.file, FullOutput::Unneeded) && self.is_over_limits() {

@@ -36,7 +36,7 @@ impl CommandText {
         })
     }
 
-    /// What follows `-c`.
+    /// What follows `-c` on the shell's command line.
     pub(super) fn argument(&self) -> &str {
         &self.argument
     }

@@ -33,7 +33,7 @@ impl<'a> Confinement<'a> {
         }
     }
 
-    /// The command, confined.
+    /// The command as it runs, held by the sandbox.
     pub(super) fn apply(&self, command: Command) -> Command {
         match self.sandbox {
             Some(sandbox) => command.sandbox(sandbox),

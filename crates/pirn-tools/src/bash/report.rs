@@ -89,7 +89,7 @@ impl Rest {
 /// How a command ended.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum End {
-    /// By itself.
+    /// By itself, with this status.
     Exited(ExitStatus),
     /// Stopped after this time.
     TimedOut(Limit),

@@ -24,7 +24,7 @@ pub(super) struct Bounds {
     pub(super) reader: Reader,
     /// Lines before and after each match.
     pub(super) context: usize,
-    /// Which matches.
+    /// Which of the matches are given.
     pub(super) window: Window,
 }
 

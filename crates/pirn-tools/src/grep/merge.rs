@@ -16,7 +16,7 @@ pub(super) struct Found {
     bounds: Bounds,
     /// The matches as values.
     records: Vec<Value>,
-    /// For eyes.
+    /// The same for eyes, line by line.
     lines: Vec<String>,
     line_bytes: usize,
     matches: usize,

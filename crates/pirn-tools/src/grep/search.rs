@@ -23,7 +23,7 @@ use super::merge::Found;
 /// Memory for one line: a longer one is data rather than text.
 const LINE_BYTES_MAX: usize = 64 * 1024 * 1024;
 
-/// One search.
+/// One search, as it was asked for.
 pub(super) struct Search<'a> {
     pub(super) matcher: RegexMatcher,
     pub(super) options: &'a ToolsOptions,
@@ -42,7 +42,7 @@ enum Reason {
 }
 
 impl Search<'_> {
-    /// Searches one file.
+    /// Searches one file, unless it is told to stop.
     pub(super) fn file(&self, root: &SearchRoot, stop: &Stop) -> Result<Found, String> {
         let cannot = |refusal: &Refusal| match refusal {
             Refusal::Confined(sentence) => sentence.clone(),

@@ -77,7 +77,7 @@ impl Format {
 
 /// An image ready for a model.
 pub(super) struct Picture {
-    /// Base64.
+    /// The bytes of the picture, in Base64.
     pub(super) data: String,
     pub(super) mime_type: &'static str,
     /// What it is and what was done to it.

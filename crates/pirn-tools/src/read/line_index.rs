@@ -22,9 +22,9 @@ static INDEXES: Mutex<Vec<LineIndex>> = Mutex::new(Vec::new());
 /// The beginning of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct LineStart {
-    /// From 0.
+    /// The number of the line, from 0.
     pub(super) line: u64,
-    /// Its first byte.
+    /// The place of its first byte.
     pub(super) at: u64,
 }
 

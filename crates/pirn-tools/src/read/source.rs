@@ -28,7 +28,7 @@ enum Kind {
         size: u64,
         extent: Extent,
     },
-    /// Reports no size.
+    /// A file that reports no size, as in `/proc`.
     Unsized,
 }
 

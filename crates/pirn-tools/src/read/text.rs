@@ -8,7 +8,7 @@ use crate::limits::{BYTES_MAX, CutBy, LINES_MAX, format_size};
 pub(super) struct Range {
     /// The first line, from 0.
     first: u64,
-    /// The most lines.
+    /// The most lines that are wanted.
     limit: Option<u64>,
 }
 
@@ -58,7 +58,7 @@ pub(super) enum Error {
 pub(super) struct Scan {
     range: Range,
     limits: Limits,
-    /// Line feeds seen.
+    /// How many line feeds were seen.
     line_feeds: u64,
     /// Whether the stream so far is not empty and does not end in a line feed.
     open_line: bool,

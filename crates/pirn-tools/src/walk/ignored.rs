@@ -12,7 +12,7 @@ use super::GIT_FOLDER;
 
 /// Ignore files of any program.
 const IGNORE_FILE: &str = ".ignore";
-/// Those of git.
+/// The file that git reads in each folder.
 const GIT_IGNORE_FILE: &str = ".gitignore";
 /// Where git looks in its own folder.
 const GIT_EXCLUDE_FILE: &str = "info/exclude";

@@ -1,4 +1,4 @@
-//! `bash`.
+//! The tool `bash`, with commands that end and that do not.
 
 use std::os::unix::fs::MetadataExt as _;
 use std::sync::{Arc, Mutex};

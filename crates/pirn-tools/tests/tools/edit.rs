@@ -1,4 +1,4 @@
-//! `edit`.
+//! The tool `edit`, with texts that fit and that do not.
 
 use std::os::unix::fs::MetadataExt as _;
 

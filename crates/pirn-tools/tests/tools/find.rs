@@ -1,4 +1,4 @@
-//! `find`.
+//! The tool `find`, over folders that are made for it.
 
 use pirn_tool::{CallRequest, Origin};
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! `grep`.
+//! The tool `grep`, over files that are made for it.
 
 use serde_json::{Value, json};
 

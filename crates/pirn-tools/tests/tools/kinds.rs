@@ -25,7 +25,7 @@ const GIVEN_UP: Duration = Duration::from_secs(10);
 /// What a tool does about a kind of file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Does {
-    /// Succeeds.
+    /// The call succeeds and gives something.
     Answers,
     /// Fails, with this in its text.
     Refuses(&'static str),

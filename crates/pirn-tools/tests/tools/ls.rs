@@ -1,4 +1,4 @@
-//! `ls`.
+//! The tool `ls`, over folders that are made for it.
 
 use serde_json::json;
 

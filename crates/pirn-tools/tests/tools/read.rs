@@ -1,4 +1,4 @@
-//! `read`.
+//! The tool `read`, with texts, pictures and odd files.
 
 use std::io::{Seek as _, SeekFrom, Write as _};
 use std::time::Instant;

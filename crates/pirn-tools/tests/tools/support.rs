@@ -75,7 +75,7 @@ impl Bench {
         path
     }
 
-    /// Reads a file.
+    /// What a file of the folder holds.
     pub(crate) fn get(&self, name: &str) -> String {
         String::from_utf8(std::fs::read(self.path(name)).unwrap()).unwrap()
     }

@@ -1,4 +1,4 @@
-//! `write`.
+//! The tool `write`, with new files and old ones.
 
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 

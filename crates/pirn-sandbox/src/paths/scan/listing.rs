@@ -26,7 +26,7 @@ pub(super) struct Listed {
     pub(super) folders: Vec<OsString>,
 }
 
-/// Lists folders.
+/// Lists folders with few calls of the system.
 #[derive(Debug)]
 pub(super) struct Lister {
     buffer: Box<[u8]>,

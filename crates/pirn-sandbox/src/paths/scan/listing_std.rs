@@ -21,7 +21,7 @@ pub(super) struct Listed {
     pub(super) folders: Vec<OsString>,
 }
 
-/// Lists folders.
+/// Lists folders with the standard library alone.
 #[derive(Debug, Default)]
 pub(super) struct Lister;
 
