@@ -26,11 +26,11 @@ pub struct AgentParts {
     pub session: Session,
     /// The way to models.
     pub models: Arc<dyn Models>,
-    /// The tools.
+    /// The tools that the model can call.
     pub tools: Arc<dyn Tools>,
     /// The model that is asked first.
     pub choice: ModelChoice,
-    /// How it behaves.
+    /// Limits, queues, and when it is made shorter.
     pub options: AgentOptions,
     /// Where the runtime behind the tools tells what happens; `None` where there is none.
     pub runtime_events: Option<EventBus>,
@@ -59,7 +59,7 @@ pub enum Disposition {
 /// What becomes of a message while a run goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WhileBusy {
-    /// It is refused.
+    /// It is refused with [`AgentError::Busy`].
     Refuse,
     /// It is said before the model is asked again.
     Steer,
@@ -365,7 +365,7 @@ impl Agent {
         }
     }
 
-    /// How things stand.
+    /// How things stand now, as a copy.
     pub fn state(&self) -> AgentState {
         AgentState::of(&self.shared)
     }
@@ -428,7 +428,7 @@ impl Agent {
 pub enum CommandAudience {
     /// The model too, with the next request.
     Model,
-    /// Only the user.
+    /// The user alone; the model does not learn of it.
     User,
 }
 

@@ -53,55 +53,55 @@ pub enum AgentEvent {
     },
     /// A message is complete.
     MessageEnd {
-        /// The message.
+        /// What was said, by whomever.
         message: Message,
     },
     /// A call of the model's begins.
     ToolStart {
-        /// The call.
+        /// The call as the model made it.
         call: ToolCall,
     },
     /// A call has ended.
     ToolEnd {
-        /// What it gave.
+        /// What the model is told of the call.
         result: Box<ToolResultMessage>,
     },
     /// A call that a script, a program or the user made begins.
     NestedStart {
-        /// The call.
+        /// The call inside a script or a program.
         call: Arc<EventCall>,
     },
     /// A call of whatever depth goes on.
     ToolUpdate {
-        /// The call.
+        /// The call that goes on.
         call: Arc<EventCall>,
         /// What there is to show now; it stands in place of what was told before.
         update: Update,
     },
     /// A call that a script, a program or the user made has ended.
     NestedEnd {
-        /// The call.
+        /// The call that has ended.
         call: Arc<EventCall>,
-        /// What it gave.
+        /// What the call gave its caller.
         result: Arc<ToolResult>,
         /// How long it took.
         duration: Duration,
     },
     /// The user is asked something.
     Question {
-        /// What is asked.
+        /// What is asked, with all choices.
         request: Arc<ApprovalRequest>,
     },
     /// A question is over.
     QuestionEnd {
-        /// Which question.
+        /// The id of the question that is over.
         question_id: String,
-        /// How it ended.
+        /// How the question ended, and for how long it holds.
         answer: Answer,
     },
     /// A server changed its state.
     Server {
-        /// The server's name.
+        /// The name of the server in `mcp.json`.
         name: String,
         /// Its state, in one word.
         state: String,
@@ -110,7 +110,7 @@ pub enum AgentEvent {
     },
     /// Something that a person should know.
     Note {
-        /// A sentence.
+        /// A sentence for people, without a full stop.
         text: String,
     },
     /// What waits to be said has changed.
@@ -122,7 +122,7 @@ pub enum AgentEvent {
     },
     /// An entry that is no message was added to the session.
     EntryAppended {
-        /// The entry.
+        /// The entry as it was written.
         entry: Box<Entry>,
     },
     /// The session has another name.
@@ -132,12 +132,12 @@ pub enum AgentEvent {
     },
     /// The model thinks more or less from here on.
     ThinkingLevelChanged {
-        /// The level.
+        /// How much the model thinks from here on.
         level: ThinkingLevel,
     },
     /// The conversation is about to become shorter.
     CompactionStart {
-        /// Why.
+        /// Why it is made shorter.
         reason: CompactionReason,
     },
     /// The conversation is shorter, or as it was.
@@ -155,18 +155,18 @@ pub enum AgentEvent {
     CommandOutput {
         /// The id that the user's program gave the command.
         id: Option<String>,
-        /// What it printed.
+        /// What the command printed since the last one.
         delta: String,
     },
     /// A reply failed and is asked for again.
     RetryStart {
-        /// Which try comes.
+        /// Which try comes next, counted from 1.
         attempt: u32,
         /// How many there are at most.
         attempts_max: u32,
         /// How long it is waited.
         delay_ms: u64,
-        /// What failed.
+        /// What failed the time before, for people.
         error: String,
     },
     /// The tries are over.

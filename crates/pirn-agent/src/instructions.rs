@@ -37,7 +37,7 @@ pub enum ContextFiles {
     /// `AGENTS.md` and its like count.
     #[default]
     Read,
-    /// They do not.
+    /// They are left out of the prompt.
     LeftOut,
 }
 
@@ -59,9 +59,9 @@ pub struct Prompt {
 /// A file of instructions that cannot be read.
 #[derive(Debug)]
 pub struct PromptError {
-    /// The file.
+    /// The file that cannot be used.
     pub path: PathBuf,
-    /// Why.
+    /// Why it cannot be read.
     pub error: io::Error,
 }
 

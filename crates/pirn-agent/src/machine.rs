@@ -30,7 +30,7 @@ pub enum QueueMode {
     /// One; the next one after the model has answered.
     #[default]
     OneAtATime,
-    /// All that wait.
+    /// All that wait are said at once.
     All,
 }
 
@@ -60,13 +60,13 @@ pub enum Step {
     Call(Vec<ToolCall>),
     /// Wait this long before asking again, then call [`Machine::waited`].
     Wait {
-        /// How long.
+        /// How long to wait before it.
         delay: Duration,
         /// Which try comes then, from 1.
         attempt: u32,
         /// How many there are at most.
         attempts_max: u32,
-        /// Why.
+        /// Why a further try is made.
         reason: String,
     },
     /// Make the conversation shorter, since the model cannot hold it, and say to [`Machine::compacted`] what became of it.
@@ -82,7 +82,7 @@ pub enum Compacted {
     Done,
     /// It is as it was.
     Failed {
-        /// Why.
+        /// Why it is made shorter.
         reason: String,
     },
 }
@@ -100,7 +100,7 @@ pub enum End {
     Failed {
         /// What kind of failure it was.
         kind: FailureKind,
-        /// What happened.
+        /// What happened, for people and the model.
         message: String,
     },
     /// It would go on, but for the bound on turns.
@@ -109,7 +109,7 @@ pub enum End {
     CostUsedUp,
     /// What was said cannot be written to the session.
     NotKept {
-        /// Why.
+        /// Why nothing can be written.
         message: String,
     },
 }
@@ -117,11 +117,11 @@ pub enum End {
 /// Where a run stands.
 #[derive(Debug, Clone, PartialEq)]
 enum State {
-    /// Nothing goes on.
+    /// Nothing goes on; a message starts a run.
     Idle,
     /// The model is to be asked, once what waits was said.
     BeforeAsk,
-    /// The model answers.
+    /// The model is asked, and answers.
     Asking,
     /// Calls are to be made.
     BeforeCalls(Vec<ToolCall>),

@@ -36,7 +36,7 @@ pub enum Wakes {
 /// How a conversation behaves.
 #[derive(Debug, Clone, Copy)]
 pub struct AgentOptions {
-    /// Tries, queues, turns.
+    /// Tries, queues and turns of a run.
     pub machine: MachineOptions,
     /// When it becomes shorter.
     pub compaction: CompactionOptions,

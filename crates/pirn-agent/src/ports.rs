@@ -15,7 +15,7 @@ use crate::declare::Declarations;
 /// A model, and how much it is to think.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModelChoice {
-    /// The model.
+    /// The model that is asked.
     pub model: Model,
     /// How much it thinks; clamped to what the model has.
     pub thinking: ThinkingLevel,

@@ -32,9 +32,9 @@ pub struct AgentState {
     pub retries_automatically: bool,
     /// Where the session is kept, once it is.
     pub session_file: Option<PathBuf>,
-    /// The session's id.
+    /// The id that names the session in lists and flags.
     pub session_id: String,
-    /// The session's name.
+    /// The name that people gave the session.
     pub session_name: Option<String>,
     /// The folder the session works in.
     pub cwd: String,

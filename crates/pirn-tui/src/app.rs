@@ -32,7 +32,7 @@ pub struct AppOptions {
 /// Something that only the owner of the terminal can do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Request {
-    /// End the interface.
+    /// End the interface and give the terminal back.
     Leave,
     /// Give the terminal back to the shell until it is wanted again.
     Suspend,

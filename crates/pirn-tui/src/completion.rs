@@ -20,7 +20,7 @@ pub(crate) struct Completion {
     pub(crate) kind: Kind,
 }
 
-/// What is completed.
+/// What the word before the cursor is completed to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Command,

@@ -43,7 +43,7 @@ pub enum News {
         id: String,
         /// What it gave, as text.
         text: String,
-        /// Whether it failed.
+        /// Whether the call failed.
         is_error: bool,
         /// How long it took.
         duration: Duration,
@@ -58,14 +58,14 @@ pub enum News {
         attempt: (u32, u32),
         /// How long it waits until then.
         delay: Duration,
-        /// What failed.
+        /// What failed, as it is told to people.
         error: String,
     },
     /// The conversation is made shorter, or that is over.
     Compacting(Activity),
-    /// A remark.
+    /// A remark that is no failure.
     Note(String),
-    /// Something went wrong.
+    /// Something went wrong, as the text says.
     Failure(String),
     /// What waits to be said: before the next request, and after the run.
     Queue {
@@ -131,7 +131,7 @@ pub struct Figures {
     pub context: Option<u64>,
     /// Tokens that the model takes.
     pub window: Option<u64>,
-    /// The session's name.
+    /// The name that people gave the session.
     pub name: Option<String>,
     /// The branch that is checked out.
     pub branch: Option<String>,
@@ -140,7 +140,7 @@ pub struct Figures {
 /// A list to choose from.
 #[derive(Debug, Clone)]
 pub struct Choices {
-    /// What is chosen.
+    /// What is to be chosen, as a heading.
     pub title: String,
     /// Values with what is shown for them.
     pub items: Vec<(String, String)>,
@@ -166,7 +166,7 @@ pub enum Order {
         /// Whether the model reads what it prints.
         audience: Audience,
     },
-    /// Answer a question.
+    /// Give an answer to a question.
     Answer {
         /// The revision of the questions that were on the screen.
         revision: u64,
@@ -177,7 +177,7 @@ pub enum Order {
     },
     /// Carry out a command of the table, with what stands behind it.
     Command {
-        /// The command's name.
+        /// The name of the command, with its `/`.
         name: &'static str,
         /// What stands behind it.
         arguments: String,

@@ -8,7 +8,7 @@ use crate::news::{Choices, Order};
 /// Rows of the list that are shown at once.
 const ROWS_MAX: usize = 10;
 
-/// An open list.
+/// A list that is open, over which keys move.
 #[derive(Debug)]
 pub(crate) struct Picker {
     choices: Choices,

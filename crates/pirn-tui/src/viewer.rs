@@ -2,7 +2,7 @@
 
 use pirn_terminal::{Attribute, KeyCode, KeyPress, Role, Row, Span, TextStyle};
 
-/// The open viewer.
+/// The viewer while it is open.
 #[derive(Debug, Default)]
 pub(crate) struct Viewer {
     top: usize,

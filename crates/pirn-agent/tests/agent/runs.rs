@@ -19,11 +19,11 @@ use tokio_util::sync::CancellationToken;
 /// What the model does when it is asked.
 #[derive(Clone)]
 enum Act {
-    /// Says this.
+    /// Says this, and nothing else.
     Say(&'static str),
     /// Calls the tool `echo` so many times.
     Call(usize),
-    /// Fails.
+    /// Fails in this way, without a reply.
     Fail(FailureKind),
     /// Reaches the limit in the middle of a call.
     CutCall,
