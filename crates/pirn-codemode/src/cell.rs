@@ -111,7 +111,7 @@ pub enum CellStatus {
 /// Why a cell cannot be waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum WaitError {
-    /// Somebody else waits.
+    /// Another call waits for the same cell.
     #[error("somebody else waits for this cell")]
     Busy,
     /// Its end was delivered before, or it was suspended.
@@ -156,7 +156,7 @@ pub(crate) trait CellOwner: Send + 'static {
     fn over(&mut self);
 }
 
-/// Nobody.
+/// A cell that nobody owns.
 struct NoOwner;
 
 impl CellOwner for NoOwner {
@@ -477,7 +477,7 @@ impl<'a> Waiting<'a> {
         Ok(Self(shared))
     }
 
-    /// What is new.
+    /// What came since the last look.
     fn update(self) -> Result<CellUpdate, WaitError> {
         let mut state = self.0.lock();
         let yielded_at = state.yielded_at.take();

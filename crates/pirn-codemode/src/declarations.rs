@@ -23,7 +23,7 @@ pub struct ToolDeclaration<'a> {
     pub name: &'a str,
     /// The identifier, where it is not what [`pirn_tool::to_identifier`] makes of the name.
     pub identifier: Option<&'a str>,
-    /// For models.
+    /// What the namespace is for, as models read it.
     pub description: Option<&'a str>,
     /// JSON Schema of the argument; `None` declares `unknown`.
     pub input_schema: Option<&'a Value>,
@@ -34,9 +34,9 @@ pub struct ToolDeclaration<'a> {
 /// What a declaration says about one global function.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct GlobalDeclaration<'a> {
-    /// `name`, or `namespace.name`.
+    /// The name in scripts: `name`, or `namespace.name`.
     pub name: &'a str,
-    /// For models.
+    /// What the tool does, as models read it.
     pub description: Option<&'a str>,
     /// JSON Schema of the argument.
     pub input_schema: Option<&'a Value>,

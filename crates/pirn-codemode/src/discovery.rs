@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::catalog::describe_tool;
 use crate::host::CallEnd;
 
-/// The functions' names.
+/// The names of the global functions that find tools.
 pub(crate) const GLOBALS: [&str; 3] = ["searchTools", "describeTool", "describeNamespace"];
 /// Matches a search gives unless asked for another number.
 const SEARCH_LIMIT_DEFAULT: usize = 8;

@@ -40,9 +40,9 @@ const LATE_YIELD_GRACE: Duration = Duration::from_secs(1);
 /// What the `exec` tool is made of. Clones share the service.
 #[derive(Debug, Clone)]
 pub struct ExecTool {
-    /// Runs the scripts.
+    /// Runs the scripts that models write.
     pub service: ScriptService,
-    /// For whom.
+    /// Whose cells these are, for limits and lists.
     pub caller: String,
     /// What each script may use.
     pub limits: ScriptLimits,

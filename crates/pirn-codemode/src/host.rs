@@ -22,7 +22,7 @@ use crate::shape::ResultShape;
 pub struct HostCall {
     /// Counts the script's tool calls from 1; for globals, 0.
     pub number: u32,
-    /// Tool or global.
+    /// Which tool or global is called.
     pub target: CallTarget,
     /// The tool's own name, or the global's.
     pub name: String,

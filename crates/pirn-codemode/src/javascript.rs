@@ -11,7 +11,7 @@ pub(crate) fn is_white_space(character: char) -> bool {
     character == '\u{FEFF}' || (character != '\u{85}' && character.is_whitespace())
 }
 
-/// `String.prototype.trim`.
+/// Trims as `String.prototype.trim` does.
 pub(crate) fn trim(text: &str) -> &str {
     text.trim_matches(is_white_space)
 }

@@ -34,7 +34,7 @@ pub enum LayoutKind {
 /// How a result is laid out.
 #[derive(Debug, Clone)]
 pub struct LayoutOptions {
-    /// Items or joined.
+    /// Whether neighbouring texts are put together.
     pub kind: LayoutKind,
     /// Tokens of text that are shown.
     pub output_tokens_max: u64,
@@ -68,7 +68,7 @@ impl LayoutOptions {
 /// A result as a model reads it.
 #[derive(Debug, Clone)]
 pub struct LaidOut {
-    /// Header, items, error.
+    /// The header, the items, and an error at the end.
     pub content: Vec<ContentBlock>,
     /// The file with the whole text, where it was cut.
     pub full_output_path: Option<PathBuf>,
@@ -77,11 +77,11 @@ pub struct LaidOut {
 /// What the header says of the script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ScriptState<'a> {
-    /// It succeeded.
+    /// The script ended, and gave what it returned.
     Completed,
-    /// It failed.
+    /// The script ended with an error.
     Failed,
-    /// It was stopped.
+    /// The script was stopped before its end.
     Terminated,
     /// It goes on as this cell.
     Running(&'a str),

@@ -7,7 +7,7 @@ use std::time::Duration;
 pub struct ScriptLimits {
     /// Limits inside the VM: memory, stack, processor time, output, store.
     pub vm: pirn_vm::Limits,
-    /// Bytes of source.
+    /// How many bytes of source a script may have.
     pub source_bytes_max: usize,
     /// Time from start to end, waiting for tools included; it stands still while all open calls wait for a person.
     pub wall: Duration,

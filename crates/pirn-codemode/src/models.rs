@@ -40,9 +40,9 @@ pub trait ModelHost: fmt::Debug + Send + Sync + 'static {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ModelType {
-    /// Conversation.
+    /// Models that hold conversations.
     Chat,
-    /// Images.
+    /// Models that make images.
     Image,
     /// Questions about a state.
     Classifier,
@@ -51,7 +51,7 @@ pub enum ModelType {
 /// Which models are asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelQuery {
-    /// What for.
+    /// What the model is for.
     pub kind: ModelType,
     /// Of which provider; of any without one.
     pub provider: Option<String>,
@@ -73,20 +73,20 @@ pub enum Availability {
 /// A model by its provider and id; whatever else a script says of it is ignored.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct ModelRef {
-    /// The provider's id.
+    /// The id of the provider, as `provider/id` has it.
     pub provider: String,
-    /// The model's id.
+    /// The id of the model at its provider.
     pub id: String,
 }
 
 /// A catalog entry. It must hold no credentials and no headers.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ModelEntry {
-    /// The provider's id.
+    /// The id of the provider, as `provider/id` has it.
     pub provider: String,
-    /// The model's id.
+    /// The id of the model at its provider.
     pub id: String,
-    /// Everything else.
+    /// Everything else that was given, as it is.
     #[serde(flatten)]
     pub facts: Map<String, Value>,
 }
@@ -114,11 +114,11 @@ pub struct ImageRequest {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ModelStop {
-    /// As it should.
+    /// It ended as it should.
     Stop,
-    /// The provider failed.
+    /// The provider failed or refused.
     Error,
-    /// It was stopped.
+    /// It was stopped before its end.
     Aborted,
 }
 
@@ -126,7 +126,7 @@ pub enum ModelStop {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ModelAnswer {
-    /// How it ended.
+    /// Why the reply ended.
     pub stop_reason: ModelStop,
     /// The provider's message, when it failed.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -108,7 +108,7 @@ pub struct ScriptError {
     pub kind: ScriptErrorKind,
     /// The error's name, where an Error was thrown.
     pub name: Option<String>,
-    /// The message.
+    /// What was thrown, as text.
     pub message: JsString,
     /// `Name: message` and the frames, which point into the script.
     pub stack: Option<String>,
@@ -161,7 +161,7 @@ fn leading_number(text: &str) -> Option<u32> {
         .ok()
 }
 
-/// Kinds of [`ScriptError`].
+/// Kinds of [`ScriptError`], for exit codes and advice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ScriptErrorKind {
     /// The script threw, could not be compiled, or waited for something that cannot happen.

@@ -30,7 +30,7 @@ pub(crate) use saved::{SavedCall, SavedRun, SavedStage};
 /// What happens while a script runs, for whoever shows it.
 #[derive(Debug, Clone)]
 pub enum Progress<'a> {
-    /// The script started.
+    /// The script has started to run.
     Started,
     /// It showed an item.
     Output(&'a Output),

@@ -42,7 +42,7 @@ impl Script {
 pub struct RunOptions {
     /// What it may use.
     pub limits: ScriptLimits,
-    /// Stops it.
+    /// Stops the script from outside.
     pub abort: Abort,
     /// Told what happens meanwhile.
     pub progress: Option<ProgressSink>,

@@ -22,7 +22,7 @@ use crate::store::{ScriptStore, StoreBackend, StoreBase, StoreCommit, StoreError
 /// What scripts run with, whoever starts them.
 #[derive(Debug, Clone)]
 pub struct ScriptServiceOptions {
-    /// Makes the VMs.
+    /// Makes the VMs that scripts run in.
     pub engine: VmEngine,
     /// Keeps what scripts store.
     pub store: Arc<dyn StoreBackend>,
@@ -63,7 +63,7 @@ pub struct ScriptRequest {
     pub environment: Environment,
     /// What it may use.
     pub limits: ScriptLimits,
-    /// Stops it.
+    /// Stops the script from outside.
     pub abort: Abort,
     /// Told what happens meanwhile.
     pub progress: Option<ProgressSink>,
@@ -111,7 +111,7 @@ pub enum StartError {
 /// A script that was started, and what is known of its store once it is over.
 #[derive(Debug, Clone)]
 pub struct StartedScript {
-    /// The cell's id.
+    /// The id by which the cell is waited for.
     pub cell_id: String,
     base: StoreBase,
     stored: Stored,
@@ -160,12 +160,12 @@ impl ScriptService {
         }
     }
 
-    /// Its cells.
+    /// The board that holds its cells.
     pub fn board(&self) -> &CellBoard {
         &self.board
     }
 
-    /// Its engine.
+    /// The engine that makes its VMs.
     pub fn engine(&self) -> &VmEngine {
         &self.engine
     }

@@ -7,7 +7,7 @@ use serde_json::Value;
 /// A result's shape, where it is known.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) enum ResultShape {
-    /// Anything.
+    /// Nothing is known of it.
     #[default]
     Unknown,
     /// A text, or an object with these members.
@@ -81,7 +81,7 @@ const OF_TEXTS: [&str; 40] = [
     "anchor",
 ];
 
-/// Members of lists.
+/// Names that lists have in JavaScript.
 const OF_LISTS: [&str; 42] = [
     "at",
     "concat",

@@ -79,17 +79,17 @@ pub enum SourceError {
          of them."
     )]
     UnknownField {
-        /// The field's name.
+        /// The name of the field as written.
         field: String,
     },
     /// An option has a value it cannot have.
     #[error("The option `{field}` must be a {kind} integer up to {max}.")]
     BadValue {
-        /// The field's name.
+        /// The name of the field that is wrong.
         field: &'static str,
-        /// `positive` or `non-negative`.
+        /// The words `positive` or `non-negative`, for the message.
         kind: &'static str,
-        /// The largest value.
+        /// The largest value that is taken.
         max: u64,
     },
     /// An options comment stands where it has no effect.

@@ -65,7 +65,7 @@ impl StoreError {
         text
     }
 
-    /// Adds why.
+    /// Adds the error that is behind it.
     #[must_use]
     pub fn because(self, cause: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         Self {
@@ -86,7 +86,7 @@ type Values = Arc<BTreeMap<String, JsonText>>;
 /// What a script sees of a store.
 #[derive(Debug, Clone, Default)]
 pub struct StoreSnapshot {
-    /// Keys and values.
+    /// The keys with their values, sorted.
     pub values: Vec<(String, JsonText)>,
     /// What its writes are compared with.
     pub base: StoreBase,

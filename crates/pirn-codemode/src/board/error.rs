@@ -37,7 +37,7 @@ pub enum BoardError {
     NotFound {
         /// The id that was given.
         cell_id: String,
-        /// The caller's cells.
+        /// The cells of the caller, to choose from.
         cells: Vec<CellInfo>,
     },
     /// There was one, but its end was delivered, or it was dropped or suspended.
@@ -48,21 +48,21 @@ pub enum BoardError {
         how: &'static str,
         /// Time since it went.
         ago: Duration,
-        /// The caller's cells.
+        /// The cells of the caller, to choose from.
         cells: Vec<CellInfo>,
     },
     /// Somebody else waits for it.
     Busy {
         /// The id that was given.
         cell_id: String,
-        /// The caller's cells.
+        /// The cells of the caller, to choose from.
         cells: Vec<CellInfo>,
     },
     /// There are as many cells as there may be, and none of them has finished.
     Full {
         /// How many there may be.
         limit: usize,
-        /// The caller's cells.
+        /// The cells of the caller, to choose from.
         cells: Vec<CellInfo>,
     },
     /// There is no checkpoint of it.

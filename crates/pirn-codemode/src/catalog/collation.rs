@@ -12,7 +12,7 @@ const MARKS: &str = "_-,;:!?.'\"()[]{}@*/\\&#%`^+<=>|~$";
 pub(super) struct SortKey {
     /// Base characters without case and accents.
     primary: Vec<(u8, u32)>,
-    /// Accents.
+    /// Weights of accents, which count where letters are equal.
     secondary: Vec<u32>,
     /// Upper case after lower case.
     tertiary: Vec<bool>,

@@ -40,7 +40,7 @@ pub(super) enum Site {
     Iterated(Named),
     /// It takes this apart.
     Destructured(Named),
-    /// It calculates.
+    /// An operator calculates with it.
     Operator,
 }
 

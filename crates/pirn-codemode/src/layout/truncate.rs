@@ -11,7 +11,7 @@ const SKETCH_STRING_CHARS: usize = 60;
 
 /// A text that fits its budget, or not.
 pub(super) enum Cut {
-    /// It fits.
+    /// It fits as it is.
     Whole,
     /// It was cut to this.
     Cut(String),

@@ -24,7 +24,7 @@ const CALL_NOTES_MAX: usize = 20;
 /// A call, and the place of its record; globals have none.
 type Key = (CallId, Option<usize>);
 
-/// The script's calls.
+/// The calls of one script, running and waiting.
 pub(crate) struct Calls {
     environment: Environment,
     pub(crate) records: Vec<Receipt>,
@@ -75,7 +75,7 @@ enum Ending {
 /// How long calls may take to end when their script is suspended.
 #[derive(Clone, Copy)]
 pub(super) struct Graces {
-    /// By themselves.
+    /// How long calls may go on by themselves.
     pub(super) suspend: Duration,
     /// Once they were told to stop.
     pub(super) cancel: Duration,

@@ -10,9 +10,9 @@ use crate::support::{Lab, options, value};
 #[derive(Debug, Clone)]
 enum Statement {
     Call(Call),
-    /// `Promise.all`
+    /// All at once, with `Promise.all`.
     All(Vec<Call>),
-    /// `Promise.allSettled`
+    /// All at once, with `Promise.allSettled`.
     Settled(Vec<Call>),
     /// Calls one after the other.
     Loop(u8, Call),

@@ -14,13 +14,13 @@ pub(crate) struct CaseFolder {
 /// One case, as recorded.
 #[derive(Debug)]
 pub(crate) struct Case {
-    /// `topic file/name`.
+    /// The topic, and the file with the name in it.
     pub(crate) label: String,
-    /// What is run.
+    /// What the case is run with.
     pub(crate) kind: String,
     /// The input, and everything else the file says.
     pub(crate) value: Value,
-    /// The recorded result.
+    /// The result that was recorded.
     pub(crate) expect: Value,
 }
 
