@@ -22,7 +22,7 @@ const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 /// What `auth.json` says of a provider.
 #[derive(Debug, Clone)]
 pub enum AuthEntry {
-    /// A key.
+    /// A key, as a text or as where it is found.
     ApiKey {
         /// The key as written.
         key: ConfigValue,
@@ -47,7 +47,7 @@ impl AuthFile {
         }
     }
 
-    /// Where it is.
+    /// Where the file is, there or not.
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -63,7 +63,7 @@ impl<'a> ModelPattern<'a> {
 /// What a pattern led to.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Found {
-    /// The model.
+    /// The one model that fits.
     Model(Box<Model>),
     /// Models of several providers fit, and none of them has a key.
     Several(Vec<String>),
@@ -122,7 +122,7 @@ impl Catalog {
         &self.task_models
     }
 
-    /// The keys.
+    /// The keys, and where they come from.
     pub fn credentials(&self) -> &Credentials {
         &self.credentials
     }

@@ -64,9 +64,9 @@ pub trait KeyCommand: fmt::Debug + Send + Sync {
 pub enum CredentialSource {
     /// It was given for this process.
     Given,
-    /// `auth.json`.
+    /// The file `auth.json`, written by `pirn auth login`.
     AuthFile,
-    /// `models.json`.
+    /// The file `models.json`, written by hand.
     ModelsFile,
     /// A variable of this name.
     Variable(String),

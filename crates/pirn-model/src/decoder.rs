@@ -28,12 +28,12 @@ pub enum StreamEnd {
     Failed(Failure),
 }
 
-/// A whole reply.
+/// A reply from its begin to its end.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reply {
     /// The message for the session. With a failure it holds what had come by then.
     pub message: AssistantMessage,
-    /// What failed.
+    /// What failed, where the reply ended by it.
     pub failure: Option<Failure>,
 }
 
@@ -95,7 +95,7 @@ impl ReplyDecoder {
         }
     }
 
-    /// Reads on.
+    /// Reads further bytes, wherever they were split.
     pub fn push(&mut self, bytes: &[u8]) -> Progress {
         let reading = &mut self.reading;
         reading.had_data = false;

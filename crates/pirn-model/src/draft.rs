@@ -12,7 +12,7 @@ use crate::usage::RequestUsage;
 /// What happens while a reply arrives. Never cumulative: each event carries what is new.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ReplyEvent {
-    /// A text begins.
+    /// A block of text begins.
     TextStart {
         /// Its place in the content.
         index: usize,
@@ -21,42 +21,42 @@ pub enum ReplyEvent {
     TextDelta {
         /// Its place in the content.
         index: usize,
-        /// What is new.
+        /// What is new in the block.
         delta: String,
     },
     /// A text is complete.
     TextEnd {
         /// Its place in the content.
         index: usize,
-        /// The whole text.
+        /// The text of the whole block.
         content: String,
     },
-    /// Thoughts begin.
+    /// A block of thoughts begins.
     ThinkingStart {
         /// Their place in the content.
         index: usize,
     },
-    /// Thoughts go on.
+    /// Thoughts go on in their block.
     ThinkingDelta {
         /// Their place in the content.
         index: usize,
-        /// What is new.
+        /// What is new in the block.
         delta: String,
     },
-    /// Thoughts are complete.
+    /// A block of thoughts is complete.
     ThinkingEnd {
         /// Their place in the content.
         index: usize,
-        /// All of them.
+        /// The thoughts of the whole block.
         content: String,
     },
-    /// A call begins.
+    /// A call of a tool begins.
     ToolCallStart {
         /// Its place in the content.
         index: usize,
         /// Its id, as it will be stored.
         id: String,
-        /// The tool's name.
+        /// The name of the tool that is called.
         name: String,
     },
     /// The arguments of a call go on.
@@ -70,7 +70,7 @@ pub enum ReplyEvent {
     ToolCallEnd {
         /// Its place in the content.
         index: usize,
-        /// The call.
+        /// The call with all its arguments.
         call: ToolCall,
     },
 }
@@ -106,9 +106,9 @@ struct Slot {
 enum Stage {
     /// Its start is not told yet: the pieces of a call wait for its name.
     Unnamed,
-    /// It goes on.
+    /// It goes on; more may come.
     Open,
-    /// It is complete.
+    /// It is complete and does not change.
     Ended,
 }
 
@@ -135,7 +135,7 @@ pub(crate) struct Draft {
 }
 
 impl Draft {
-    /// Begins a block.
+    /// Begins a block of this kind.
     pub(crate) fn open(&mut self, kind: Kind) -> At {
         let index = self.slots.len();
         self.slots.push(Slot {
@@ -306,7 +306,7 @@ impl Draft {
         });
     }
 
-    /// Ends all blocks.
+    /// Ends all blocks that are open.
     pub(crate) fn close_all(&mut self) {
         for index in 0..self.slots.len() {
             self.close(At(index));

@@ -73,7 +73,7 @@ pub struct Failure {
     pub kind: FailureKind,
     /// The HTTP status, where there was one.
     pub status: Option<u16>,
-    /// What happened.
+    /// What happened, for people.
     pub message: String,
     /// How long the server wants to be left alone.
     pub retry_after: Option<Duration>,

@@ -13,7 +13,7 @@ use crate::task::{TaskApi, TaskModel};
 /// Far beyond what anybody writes by hand.
 const FILE_BYTES_MAX: u64 = 4 << 20;
 
-/// What `models.json` says.
+/// What `models.json` says of providers and models.
 #[derive(Debug, Clone, Default)]
 pub struct ModelsFile {
     /// The models that talk, in the order of the file.

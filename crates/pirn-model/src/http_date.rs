@@ -1,4 +1,4 @@
-//! Dates in headers.
+//! Dates as they stand in headers of HTTP.
 
 const MONTHS: &[&str] = &[
     "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",

@@ -56,9 +56,9 @@ pub struct SystemMessage {
 /// A tool as a model is told about it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolDeclaration {
-    /// Its name.
+    /// The name by which it is called.
     pub name: String,
-    /// What it does.
+    /// What it does, as the model reads it.
     pub description: String,
     /// JSON Schema of its arguments.
     pub parameters: Value,
@@ -70,7 +70,7 @@ pub struct ToolDeclaration {
 /// The name of a tool, as an object.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolName {
-    /// Its name.
+    /// The name by which it is called.
     pub name: String,
 }
 
@@ -102,7 +102,7 @@ impl UserMessage {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum UserContent {
-    /// Text only.
+    /// A text without pictures.
     Text(String),
     /// Text and images, in order.
     Blocks(Vec<Block>),
@@ -130,16 +130,16 @@ impl UserContent {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "camelCase")]
 pub enum Block {
-    /// Text.
+    /// A text of the model or for it.
     #[serde(rename_all = "camelCase")]
     Text {
-        /// The text.
+        /// The text without any markup of the wire.
         text: String,
         /// What the vendor wants back with it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         text_signature: Option<String>,
     },
-    /// A picture.
+    /// A picture for the model or of it.
     #[serde(rename_all = "camelCase")]
     Image {
         /// Its bytes as base64.
@@ -169,7 +169,7 @@ pub enum Block {
 pub struct ToolCall {
     /// Its id, unique within the message.
     pub id: String,
-    /// The tool's name.
+    /// The name of the tool that is called.
     pub name: String,
     /// The arguments: an object, or what the model sent where it sent none.
     pub arguments: Value,
@@ -249,12 +249,12 @@ pub struct AssistantMessage {
     /// What the reply cost.
     #[serde(default)]
     pub usage: RequestUsage,
-    /// Why it ended.
+    /// Why the reply ended there.
     pub stop_reason: StopReason,
     /// The vendor's word for why it ended, where it says more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub raw_stop_reason: Option<String>,
-    /// What failed.
+    /// What failed, where the reply ended by it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_message: Option<String>,
     /// How long it took, in milliseconds.
@@ -287,9 +287,9 @@ impl AssistantMessage {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolResultMessage {
-    /// The call's id.
+    /// The id of the call that it answers.
     pub tool_call_id: String,
-    /// The tool's name.
+    /// The name of the tool that was called.
     pub tool_name: String,
     /// Text and images, in order.
     #[serde(default)]
@@ -321,11 +321,11 @@ pub struct ToolResultMessage {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BashExecutionMessage {
-    /// The command.
+    /// The command as the user typed it.
     pub command: String,
-    /// What it printed.
+    /// What the command printed, cut where it was long.
     pub output: String,
-    /// How it ended.
+    /// The exit code, where it ended by itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
     /// Whether the user stopped it.
@@ -374,7 +374,7 @@ pub struct CustomMessage {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BranchSummaryMessage {
-    /// The summary.
+    /// What stands in the place of earlier messages.
     pub summary: String,
     /// The entry where the branch ended.
     pub from_id: String,
@@ -387,7 +387,7 @@ pub struct BranchSummaryMessage {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CompactionSummaryMessage {
-    /// The summary.
+    /// What was said on the branch that was left.
     pub summary: String,
     /// The size of the context that it replaces.
     pub tokens_before: u64,
@@ -399,7 +399,7 @@ pub struct CompactionSummaryMessage {
 /// What the model is told and can call after some messages.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Instructions {
-    /// The system prompt.
+    /// The system prompt in full.
     pub prompt: String,
     /// The tools, in the order in which they were declared.
     pub tools: Vec<ToolDeclaration>,

@@ -7,16 +7,16 @@ use serde_json::Value;
 
 use crate::usage::Prices;
 
-/// A wire.
+/// The way in which a provider is talked to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Api {
     /// `OpenAI`'s chat completions, which most servers speak.
     #[serde(rename = "openai-completions")]
     OpenAiCompletions,
-    /// Anthropic's messages.
+    /// The messages of Anthropic's API.
     #[serde(rename = "anthropic-messages")]
     AnthropicMessages,
-    /// `OpenAI`'s responses.
+    /// The responses of `OpenAI`'s API.
     #[serde(rename = "openai-responses")]
     OpenAiResponses,
     /// Google's generative language API.
@@ -50,16 +50,16 @@ impl Api {
 )]
 #[serde(rename_all = "lowercase")]
 pub enum ThinkingLevel {
-    /// Not at all.
+    /// It does not think at all.
     Off,
     /// As little as it can.
     Minimal,
-    /// A little.
+    /// It thinks a little.
     Low,
-    /// As usual.
+    /// It thinks as usual.
     #[default]
     Medium,
-    /// More.
+    /// It thinks more than usual.
     High,
     /// Much more, where the model has that.
     Xhigh,
@@ -113,9 +113,9 @@ impl ThinkingLevel {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Input {
-    /// Text.
+    /// It reads or writes text.
     Text,
-    /// Pictures.
+    /// It reads or writes pictures.
     Image,
 }
 
@@ -131,7 +131,7 @@ pub struct Model {
     /// Whose model it is.
     #[serde(default)]
     pub provider: String,
-    /// The wire.
+    /// The wire it is asked over.
     pub api: Api,
     /// Where requests go; the wire adds its path.
     pub base_url: String,
@@ -141,10 +141,10 @@ pub struct Model {
     /// What the vendor calls the levels of thinking; `null` where it has none.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub thinking_level_map: BTreeMap<ThinkingLevel, Option<String>>,
-    /// What it reads.
+    /// What it reads besides text, and text.
     #[serde(default = "text_only")]
     pub input: Vec<Input>,
-    /// What it costs.
+    /// What a million tokens cost.
     #[serde(default)]
     pub cost: Prices,
     /// Tokens that it can hold, question and answer together.

@@ -33,7 +33,7 @@ pub(crate) enum Turn<'a> {
 /// What a vendor takes for the id of a call.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct IdRule {
-    /// Characters at most.
+    /// How many characters an id may have.
     pub(crate) length_max: usize,
     /// Whether all ids have exactly that length and no signs, as Mistral wants.
     pub(crate) is_exact: bool,

@@ -11,7 +11,7 @@ use crate::secret::Secret;
 pub enum CacheRetention {
     /// Not at all: the request stands alone.
     None,
-    /// Some minutes.
+    /// Some minutes, as the provider has it.
     #[default]
     Short,
     /// An hour or longer.
@@ -21,11 +21,11 @@ pub enum CacheRetention {
 /// One request to a model.
 #[derive(Debug, Clone, Copy)]
 pub struct Request<'a> {
-    /// The model.
+    /// The model that is asked.
     pub model: &'a Model,
-    /// The system prompt.
+    /// The system prompt in full.
     pub system: &'a str,
-    /// The tools.
+    /// The tools that the model may call.
     pub tools: &'a [ToolDeclaration],
     /// The conversation. System messages among them are left out; see [`crate::Instructions`].
     pub messages: &'a [Message],
@@ -63,21 +63,21 @@ impl<'a> Request<'a> {
 /// A request as HTTP, all but the credentials. Always a POST of JSON.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HttpRequest {
-    /// Where it goes.
+    /// Where the request is sent.
     pub url: String,
     /// Headers besides those of credentials and content.
     pub headers: Vec<(String, String)>,
-    /// The body.
+    /// The body, still as JSON.
     pub body: Value,
 }
 
 /// What lets a request in.
 #[derive(Debug, Clone, Default)]
 pub enum Credential {
-    /// Nothing is needed.
+    /// The provider wants no credential.
     #[default]
     None,
-    /// A key.
+    /// A key, sent as the provider wants it.
     ApiKey(Secret),
     /// A token of a sign-in.
     Bearer(Secret),

@@ -7,7 +7,7 @@ const EVENT_BYTES_MAX: usize = 64 << 20;
 /// How much is kept of a body that is no event stream: enough for the error that a proxy or vendor writes there.
 const FOREIGN_BYTES_MAX: usize = 64 << 10;
 
-/// One event.
+/// One event of a stream, as the server sent it.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Event<'a> {
     /// Its name; empty where it has none.

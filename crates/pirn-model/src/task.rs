@@ -28,7 +28,7 @@ pub use question::{Question, Questions};
 pub enum TaskKind {
     /// It answers questions about a state.
     Classifier,
-    /// It makes images.
+    /// It makes images from a text.
     Image,
 }
 
@@ -116,7 +116,7 @@ pub struct TaskModel {
     pub api: TaskApi,
     /// Where requests go; the wire adds its path.
     pub base_url: String,
-    /// What it reads.
+    /// What it reads besides text, and text.
     #[serde(default = "text_only")]
     pub input: Vec<Input>,
     /// Prices for a million tokens.

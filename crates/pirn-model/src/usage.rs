@@ -22,7 +22,7 @@ pub struct RequestUsage {
     pub reasoning: Option<u64>,
     /// All of them together.
     pub total_tokens: u64,
-    /// In US dollars.
+    /// What it cost, in US dollars.
     pub cost: Cost,
 }
 
@@ -46,15 +46,15 @@ impl RequestUsage {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Cost {
-    /// For reading.
+    /// For tokens that were read.
     pub input: f64,
-    /// For writing.
+    /// For tokens that were written.
     pub output: f64,
     /// For reading from the cache.
     pub cache_read: f64,
     /// For putting into the cache.
     pub cache_write: f64,
-    /// All of it.
+    /// The sum of all of it.
     pub total: f64,
 }
 
@@ -69,7 +69,7 @@ pub struct SessionUsage {
     pub cache_read: u64,
     /// Tokens that were put into the cache.
     pub cache_write: u64,
-    /// In US dollars.
+    /// What it cost, in US dollars.
     pub cost: f64,
 }
 
@@ -96,9 +96,9 @@ pub struct ContextUsage {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Prices {
-    /// For reading.
+    /// For tokens that are read.
     pub input: f64,
-    /// For writing.
+    /// For tokens that are written.
     pub output: f64,
     /// For reading from the cache.
     pub cache_read: f64,
@@ -115,9 +115,9 @@ pub struct Prices {
 pub struct PriceTier {
     /// The tier begins above this.
     pub input_tokens_above: u64,
-    /// For reading.
+    /// For tokens that are read.
     pub input: f64,
-    /// For writing.
+    /// For tokens that are written.
     pub output: f64,
     /// For reading from the cache.
     pub cache_read: f64,

@@ -14,7 +14,7 @@ use crate::secret::Secret;
 
 /// Reads the events of one reply.
 pub(crate) trait Wire: Send {
-    /// Reads one event.
+    /// Reads one event into the draft of the reply.
     fn event(&mut self, name: &str, value: Value, draft: &mut Draft);
 
     /// Reads an answer that came at once and not as a stream. Says whether it was one.

@@ -1,4 +1,4 @@
-//! `OpenAI`'s decisions.
+//! Decisions, asked of `OpenAI`'s API.
 
 use serde_json::{Map, Value, json};
 
@@ -9,7 +9,7 @@ use crate::request::HttpRequest;
 /// Images of one request.
 const IMAGES_MAX: usize = 128;
 
-/// The request.
+/// The request for one decision.
 pub(super) fn request(model: &TaskModel, asked: &Classification) -> Result<HttpRequest, Failure> {
     if asked.images.len() > IMAGES_MAX {
         let message = format!("{} takes {IMAGES_MAX} images at most", model.id);

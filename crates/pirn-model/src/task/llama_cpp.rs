@@ -5,9 +5,9 @@ use serde_json::{Map, Value, json};
 use super::{Classification, Question, choice};
 use crate::failure::{Failure, FailureKind};
 
-/// Labels of choices.
+/// Signs that stand for choices, one token each.
 const LABELS: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
-/// Labels of levels.
+/// Signs that stand for levels, one token each.
 const DIGITS: &str = "0123456789";
 /// A model that thinks first is told that it has done so.
 const THINK: &str = "<think>";

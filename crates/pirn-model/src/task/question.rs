@@ -14,21 +14,21 @@ const QUESTIONS_MAX: usize = 64;
 pub enum Question {
     /// One of several labels.
     Choice {
-        /// What is asked.
+        /// What the model is asked to decide.
         instructions: String,
         /// The labels with their meanings, in order.
         labels: Vec<(String, String)>,
     },
-    /// A level.
+    /// A level on a scale.
     Score {
-        /// What is asked.
+        /// What the model is asked to judge.
         instructions: String,
         /// What the levels mean, the lowest first.
         levels: Vec<String>,
     },
-    /// Yes or no.
+    /// A yes or a no.
     Bool {
-        /// What is asked.
+        /// What the model is asked to decide.
         instructions: String,
         /// When the answer is yes.
         if_true: String,

@@ -1,4 +1,4 @@
-//! Anthropic's messages.
+//! The wire of Anthropic's messages.
 
 mod request;
 
@@ -11,7 +11,7 @@ use crate::message::StopReason;
 
 pub(super) use request::build;
 
-/// Reads one reply.
+/// Reads one reply of Anthropic's messages.
 #[derive(Debug, Default)]
 pub(super) struct Anthropic {
     /// Blocks by the number that the server gives them.

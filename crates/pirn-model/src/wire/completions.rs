@@ -22,7 +22,7 @@ const THOUGHTS: &[&str] = &[
     "thinking",
 ];
 
-/// Reads one reply.
+/// Reads one reply of a chat completion.
 #[derive(Debug)]
 pub(super) struct Completions {
     /// The text or thoughts that go on at present.

@@ -11,7 +11,7 @@ use crate::message::StopReason;
 
 pub(super) use request::build;
 
-/// Reads one reply.
+/// Reads one reply of Google's API.
 #[derive(Debug, Default)]
 pub(super) struct Google {
     /// The text or thoughts that go on at present.

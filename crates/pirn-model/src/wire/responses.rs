@@ -1,4 +1,4 @@
-//! `OpenAI`'s responses.
+//! The wire of `OpenAI`'s responses.
 
 mod request;
 
@@ -11,7 +11,7 @@ use crate::message::StopReason;
 
 pub(super) use request::build;
 
-/// Reads one reply.
+/// Reads one reply of `OpenAI`'s responses.
 #[derive(Debug, Default)]
 pub(super) struct Responses {
     /// Items of the output by their number.

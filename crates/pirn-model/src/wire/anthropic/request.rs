@@ -20,7 +20,7 @@ const IDS: IdRule = IdRule {
 /// Tokens that are left for the answer behind the thoughts.
 const ANSWER_TOKENS_MIN: u64 = 1_024;
 
-/// Builds the request.
+/// Builds the request of Anthropic's messages.
 pub(in crate::wire) fn build(request: &Request<'_>) -> HttpRequest {
     let model = request.model;
     let mark = cache_mark(request.retention);

@@ -6,21 +6,21 @@ use crate::replay::IdRule;
 /// How thinking is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ThinkingFormat {
-    /// `reasoning_effort`.
+    /// The member `reasoning_effort`, as `OpenAI` has it.
     OpenAi,
-    /// `reasoning: {effort}`.
+    /// The member `reasoning: {effort}`, as `OpenRouter` has it.
     OpenRouter,
-    /// `reasoning: {enabled}`.
+    /// The member `reasoning: {enabled}`, as Together has it.
     Together,
     /// `thinking: {type}`, and an effort.
     DeepSeek,
-    /// `thinking: {type}`.
+    /// The member `thinking: {type}`, as Z.ai has it.
     Zai,
-    /// `enable_thinking`.
+    /// The member `enable_thinking`, as Qwen has it.
     Qwen,
-    /// `chat_template_kwargs: {enable_thinking}`.
+    /// The member `chat_template_kwargs: {enable_thinking}`, for chat templates.
     ChatTemplate,
-    /// Not at all.
+    /// It cannot be asked to think.
     None,
 }
 
@@ -68,7 +68,7 @@ const IDS: IdRule = IdRule {
     length_max: 40,
     is_exact: false,
 };
-/// Mistral's.
+/// What Mistral allows in ids of calls.
 const MISTRAL_IDS: IdRule = IdRule {
     length_max: 9,
     is_exact: true,

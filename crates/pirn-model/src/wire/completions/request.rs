@@ -18,7 +18,7 @@ const IMAGES_OF_RESULT: &str = "Attached image(s) from the tool result:";
 /// What stands in a result without text.
 const EMPTY_RESULT: &str = "(no output)";
 
-/// Builds the request.
+/// Builds the request of a chat completion.
 pub(in crate::wire) fn build(request: &Request<'_>) -> HttpRequest {
     let model = request.model;
     let compat = Compat::of(model);

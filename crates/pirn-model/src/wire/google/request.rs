@@ -16,7 +16,7 @@ const IDS: IdRule = IdRule {
     is_exact: false,
 };
 
-/// Builds the request.
+/// Builds the request of Google's API.
 pub(in crate::wire) fn build(request: &Request<'_>) -> HttpRequest {
     let model = request.model;
     let mut body = Map::new();

@@ -20,7 +20,7 @@ const CACHE_KEY_CHARACTERS_MAX: usize = 64;
 /// What stands in a result without text.
 const EMPTY_RESULT: &str = "(no output)";
 
-/// Builds the request.
+/// Builds the request of `OpenAI`'s responses.
 pub(in crate::wire) fn build(request: &Request<'_>) -> HttpRequest {
     let model = request.model;
     let mut body = Map::new();
