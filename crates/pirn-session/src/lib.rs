@@ -2,7 +2,8 @@
 //!
 //! A [`Session`] is one that goes on: every entry is in its file before it counts, one process at a time writes to it, and a line
 //! that was torn by a crash costs itself only. [`load`] reads one without going on. [`Tree::context`] is what a model reads at a
-//! place of the tree, after compactions and edits. This crate knows no model's wire and runs no turns.
+//! place of the tree, after compactions and edits. [`list_sessions`] knows all sessions of a folder from an index, [`find_session`] one
+//! by the beginning of its id, and [`Session::fork`] copies one or a branch of it. This crate knows no model's wire and runs no turns.
 //!
 //! ```
 //! use pirn_model::{Message, UserMessage};
@@ -28,6 +29,9 @@
 
 mod entry;
 mod error;
+mod find;
+mod fork;
+mod list;
 mod moment;
 mod read;
 mod session;
@@ -35,7 +39,10 @@ mod tree;
 
 pub use entry::{Entry, EntryBody, Header, Replacement};
 pub use error::{Error, ErrorKind};
+pub use find::{FoundSession, SessionPlace, find_session};
+pub use fork::{ForkPart, delete_session};
+pub use list::{SessionList, SessionSummary, list_sessions};
 pub use moment::{iso_time, now_ms};
 pub use read::{Loaded, load};
-pub use session::{NewSession, Session, project_sessions};
+pub use session::{NewSession, Session};
 pub use tree::{Context, Tree};

@@ -81,40 +81,38 @@ impl Session {
         })
     }
 
-    /// Begins a session with what another one says up to an entry, which keeps its id; with nothing where `leaf` is `None`. The
-    /// other one stays as it is. Its file is made at once, where the conversation has begun by then.
-    pub fn fork(source: &Tree, leaf: Option<&str>, new: NewSession) -> Result<Self, Error> {
+    /// Begins a session with entries that are there already.
+    pub(crate) fn with_entries(new: NewSession, entries: Vec<Entry>) -> Result<Self, Error> {
         let mut session = Self::create(new)?;
-        let mut from = source.clone();
-        if !from.set_leaf(leaf) {
-            let id = leaf.unwrap_or_default();
-            return Err(Error::new(
-                ErrorKind::Format,
-                format!("the session has no entry `{id}`"),
-            ));
-        }
-        for entry in from.path() {
-            session.tree.push(entry.clone());
-        }
-        if let Place::Planned(path) = &session.place
-            && session
-                .tree
-                .entries()
-                .iter()
-                .any(|entry| entry.body.begins_session())
-        {
-            let path = path.clone();
-            let mut text = vec![json_line(&session.header)?];
-            for entry in session.tree.entries() {
-                text.push(json_line(entry)?);
+        for entry in entries {
+            if !session.tree.accepts(&entry) {
+                let message = format!("entry `{}` has no place in the new session", entry.id);
+                return Err(Error::new(ErrorKind::Format, message));
             }
-            let file = create(&path, &text).map_err(|error| {
-                let message = format!("{}: the session cannot be kept", path.display());
-                Error::new(ErrorKind::Io, message).because(error)
-            })?;
-            session.place = Place::File(path, file);
+            session.tree.push(entry);
+        }
+        let has_begun = |entry: &Entry| entry.body.begins_session();
+        if session.tree.entries().iter().any(has_begun) {
+            session.make_file(None)?;
         }
         Ok(session)
+    }
+
+    /// Makes the planned file with all entries, and with one more where there is one.
+    fn make_file(&mut self, last: Option<&Entry>) -> Result<(), Error> {
+        let Place::Planned(path) = &self.place else {
+            return Ok(());
+        };
+        let mut text = vec![json_line(&self.header)?];
+        for entry in self.tree.entries().iter().chain(last) {
+            text.push(json_line(entry)?);
+        }
+        let file = create(path, &text).map_err(|error| {
+            let message = format!("{}: the session cannot be kept", path.display());
+            Error::new(ErrorKind::Io, message).because(error)
+        })?;
+        self.place = Place::File(path.clone(), file);
+        Ok(())
     }
 
     /// Opens a session to go on with it. Whoever has it open already is named in the error.
@@ -185,30 +183,10 @@ impl Session {
             body,
         };
         let begins = entry.body.begins_session();
-        let lines = |entries: &[&Entry]| -> Result<Vec<String>, Error> {
-            entries.iter().map(json_line).collect()
-        };
         match &mut self.place {
             Place::Memory => {}
             Place::Planned(_) if !begins => {}
-            Place::Planned(path) => {
-                let path = std::mem::take(path);
-                let mut all: Vec<&Entry> = self.tree.entries().iter().collect();
-                all.push(&entry);
-                let mut text = vec![json_line(&self.header)?];
-                text.extend(lines(&all)?);
-                match create(&path, &text) {
-                    Ok(file) => self.place = Place::File(path, file),
-                    Err(error) => {
-                        let failure = Error::new(
-                            ErrorKind::Io,
-                            format!("{}: the session cannot be kept", path.display()),
-                        );
-                        self.place = Place::Planned(path);
-                        return Err(failure.because(error));
-                    }
-                }
-            }
+            Place::Planned(_) => self.make_file(Some(&entry))?,
             Place::File(path, file) => {
                 let line = json_line(&entry)?;
                 file.append([line.as_str()]).map_err(|error| {
@@ -277,7 +255,7 @@ fn json_line(value: &impl serde::Serialize) -> Result<String, Error> {
 }
 
 /// The folder of a project's sessions: its path, with signs that no name may hold replaced.
-pub fn project_sessions(sessions: &Path, cwd: &str) -> PathBuf {
+fn project_sessions(sessions: &Path, cwd: &str) -> PathBuf {
     let trimmed = cwd.strip_prefix(['/', '\\']).unwrap_or(cwd);
     sessions.join(format!("--{}--", trimmed.replace(['/', '\\', ':'], "-")))
 }

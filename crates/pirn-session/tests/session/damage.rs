@@ -87,6 +87,8 @@ fn two_writers_are_one_too_many() {
     assert_eq!(error.kind(), ErrorKind::Busy);
     let source = std::error::Error::source(&error).unwrap().to_string();
     assert!(source.contains("is writing to it"), "{source}");
+    #[cfg(target_os = "linux")]
+    assert!(source.contains(&std::process::id().to_string()), "{source}");
     drop(first);
     Session::open(&path).unwrap();
 }

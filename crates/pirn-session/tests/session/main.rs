@@ -9,4 +9,5 @@
 )]
 
 mod damage;
+mod lists;
 mod trees;

@@ -2,7 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use pirn_session::{EntryBody, NewSession, Session, load, project_sessions};
+use pirn_session::{
+    EntryBody, ForkPart, FoundSession, NewSession, Session, SessionPlace, SessionSummary,
+    find_session, list_sessions, load,
+};
+use pirn_terminal::on_one_line;
 
 use super::PromptArguments;
 use crate::failure::Failure;
@@ -11,8 +15,6 @@ use crate::standard;
 
 /// The folder of sessions, in Pirn's own.
 pub(crate) const SESSIONS_FOLDER: &str = "sessions";
-/// How names of sessions end.
-const SESSION_ENDING: &str = ".jsonl";
 
 /// The folder of all sessions; `None` where none are kept.
 pub(crate) fn folder(arguments: &PromptArguments, invocation: &Invocation) -> Option<PathBuf> {
@@ -71,12 +73,11 @@ pub(crate) fn open(
         go_on(&place.find(named, Reach::Project)?)?
     } else if let Some(named) = &arguments.fork {
         let path = place.find(named, Reach::AllProjects)?;
-        let loaded = load(&path).map_err(unusable)?;
-        let leaf = loaded.tree.leaf().map(str::to_owned);
+        let source = load(&path).map_err(unusable)?.tree;
         let new = place.plan(Some(path), arguments.session_id.clone());
-        Session::fork(&loaded.tree, leaf.as_deref(), new).map_err(unusable)?
+        Session::fork(&source, ForkPart::Whole, new).map_err(unusable)?
     } else if arguments.continue_last {
-        if let Some(path) = place.last() {
+        if let Some(path) = place.last()? {
             go_on(&path)?
         } else {
             standard::note("there is no session of this folder yet, so a new one begins");
@@ -125,63 +126,42 @@ impl Place<'_> {
         Session::create(new).map_err(unusable)
     }
 
-    /// The project's own folder of sessions.
-    fn project(&self) -> Option<PathBuf> {
-        let sessions = self.sessions.as_ref()?;
-        Some(project_sessions(sessions, &self.cwd.to_string_lossy()))
-    }
-
-    /// The session of this folder that began last.
-    fn last(&self) -> Option<PathBuf> {
-        // Names begin with the time.
-        files(&self.project()?).into_iter().max()
-    }
-
-    /// The file of a session that is named by a path or by the start of its id.
-    fn find(&self, named: &str, reach: Reach) -> Result<PathBuf, Failure> {
-        let path = self.here.join(named);
-        if path.is_file() {
-            return Ok(path);
-        }
-        let fits = |path: &PathBuf| {
-            let name = path.file_name().and_then(|name| name.to_str());
-            let id = name
-                .and_then(|name| name.rsplit_once('_'))
-                .map(|(_, id)| id);
-            id.is_some_and(|id| !named.is_empty() && id.starts_with(named))
+    /// The session of this folder that was written last.
+    fn last(&self) -> Result<Option<PathBuf>, Failure> {
+        let Some(sessions) = &self.sessions else {
+            return Ok(None);
         };
-        let own = self.project().map(|folder| files(&folder));
-        let found: Vec<PathBuf> = own.into_iter().flatten().filter(fits).collect();
-        match &found[..] {
-            [only] => return Ok(only.clone()),
-            [] => {}
-            several => {
-                return Err(Failure::usage(format!(
-                    "{} sessions have an id that begins with `{named}`",
-                    several.len()
-                )));
-            }
-        }
-        let elsewhere = self.sessions.as_ref().map(|sessions| folders(sessions));
-        let other = elsewhere
-            .into_iter()
-            .flatten()
-            .flat_map(|folder| files(&folder))
-            .find(fits);
-        match (other, reach) {
-            (Some(path), Reach::AllProjects) => Ok(path),
-            (Some(path), Reach::Project) => {
-                let folder = load(&path).map_err(unusable)?.header.cwd;
+        let list = list_sessions(sessions).map_err(unusable)?.sessions;
+        let here = |session: &SessionSummary| Path::new(&session.cwd) == self.cwd;
+        Ok(list.into_iter().find(here).map(|session| session.path))
+    }
+
+    /// The file of a session by what the user calls it.
+    fn find(&self, called: &str, reach: Reach) -> Result<PathBuf, Failure> {
+        let place = SessionPlace {
+            sessions: self.sessions.as_deref(),
+            paths_from: self.here,
+            cwd: self.cwd,
+        };
+        let found = find_session(place, called);
+        let found = found.map_err(|error| {
+            Failure::usage(on_one_line(&error.to_string()))
+                .hint("`pirn sessions list --all` shows them")
+        })?;
+        match found {
+            FoundSession::Kept(session)
+                if reach == Reach::Project && Path::new(&session.cwd) != self.cwd =>
+            {
+                let folder = session.cwd;
                 Err(Failure::usage(format!(
-                    "session `{named}` belongs to another folder: {folder}"
+                    "session `{called}` belongs to another folder: {folder}"
                 ))
                 .hint(format!(
-                    "--fork {named} takes what was said there into a session of this folder"
+                    "--fork {called} takes what was said there into a session of this folder"
                 ))
                 .hint(format!("--cwd {folder} goes on with it there")))
             }
-            (None, _) => Err(Failure::usage(format!("there is no session `{named}`"))
-                .hint("it is a file, or the start of a session's id")),
+            found => Ok(found.path().to_owned()),
         }
     }
 }
@@ -192,22 +172,4 @@ fn go_on(path: &Path) -> Result<Session, Failure> {
         standard::note(problem);
     }
     Ok(session)
-}
-
-fn files(folder: &Path) -> Vec<PathBuf> {
-    let mut files = entries(folder);
-    files.retain(|path| path.to_string_lossy().ends_with(SESSION_ENDING) && path.is_file());
-    files
-}
-
-fn folders(sessions: &Path) -> Vec<PathBuf> {
-    let mut folders = entries(sessions);
-    folders.retain(|path| path.is_dir());
-    folders
-}
-
-/// What is in a folder; nothing where there is none.
-fn entries(folder: &Path) -> Vec<PathBuf> {
-    let listed = std::fs::read_dir(folder).into_iter().flatten();
-    listed.flatten().map(|entry| entry.path()).collect()
 }

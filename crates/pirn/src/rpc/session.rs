@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use pirn_model::Message;
-use pirn_session::{EntryBody, NewSession, Session};
+use pirn_session::{EntryBody, ForkPart, NewSession, Session};
 use serde_json::{Value, json};
 
 use super::Server;
@@ -27,7 +27,8 @@ pub(super) fn change(
         "clone" => {
             let copied = server.agent.with_session(|session| {
                 let parent = session.path().map(Path::to_owned);
-                Session::fork(session.tree(), session.tree().leaf(), new(server, parent))
+                let part = ForkPart::UpTo(session.tree().leaf());
+                Session::fork(session.tree(), part, new(server, parent))
             });
             copied
                 .map_err(|error| error.to_string())
@@ -83,12 +84,9 @@ fn fork(server: &Server, command: &Value) -> Result<Option<Value>, String> {
             return Err(format!("entry `{id}` is no message of the user"));
         };
         let parent = session.path().map(Path::to_owned);
-        let forked = Session::fork(
-            session.tree(),
-            entry.parent_id.as_deref(),
-            new(server, parent),
-        )
-        .map_err(|error| error.to_string())?;
+        let part = ForkPart::UpTo(entry.parent_id.as_deref());
+        let forked = Session::fork(session.tree(), part, new(server, parent))
+            .map_err(|error| error.to_string())?;
         Ok((forked, user.content.joined_text()))
     })?;
     go_on(server, forked, json!({"text": text, "cancelled": false}))

@@ -1,10 +1,10 @@
 //! The commands with a slash that need the conversation.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use pirn_agent::ModelChoice;
 use pirn_model::{Message, Model, ThinkingLevel};
-use pirn_session::{EntryBody, NewSession, Session, project_sessions};
+use pirn_session::{EntryBody, NewSession, Session, list_sessions};
 use pirn_tui::{Choices, News};
 
 use super::Orders;
@@ -169,21 +169,17 @@ impl Orders {
         let Some(sessions) = &self.sessions else {
             return Vec::new();
         };
-        let folder = project_sessions(sessions, &self.cwd.to_string_lossy());
-        let mut files: Vec<PathBuf> = std::fs::read_dir(folder)
+        // A folder that cannot be listed has nothing to offer.
+        let list = list_sessions(sessions).unwrap_or_default().sessions;
+        let here = list
             .into_iter()
-            .flatten()
-            .flatten()
-            .map(|entry| entry.path())
-            .filter(|path| {
-                path.extension()
-                    .is_some_and(|extension| extension == "jsonl")
+            .filter(|session| Path::new(&session.cwd) == self.cwd);
+        here.take(SESSIONS_MAX)
+            .filter_map(|session| {
+                let path = session.path.to_str()?.to_owned();
+                let label = session.name.unwrap_or(session.title);
+                Some((path, shortened(&label)))
             })
-            .collect();
-        // Their names begin with the time.
-        files.sort();
-        let last = files.into_iter().rev().take(SESSIONS_MAX);
-        last.filter_map(|path| Some((path.to_str()?.to_owned(), label(&path)?)))
             .collect()
     }
 
@@ -269,22 +265,6 @@ fn user_messages(session: &Session) -> Vec<Said> {
         _ => None,
     });
     said.collect()
-}
-
-/// What a session is about: its name, or its first message.
-fn label(path: &Path) -> Option<String> {
-    let loaded = pirn_session::load(path).ok()?;
-    let tree = &loaded.tree;
-    let first = tree.entries().iter().find_map(|entry| match &entry.body {
-        EntryBody::Message {
-            message: Message::User(user),
-        } => Some(user.content.joined_text()),
-        _ => None,
-    });
-    tree.name()
-        .map(str::to_owned)
-        .or(first)
-        .map(|text| shortened(&text))
 }
 
 fn shortened(text: &str) -> String {
