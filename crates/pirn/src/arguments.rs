@@ -18,6 +18,7 @@ use crate::mcp::{Configuration, ConfigurationArguments, McpArguments};
 use crate::models::ModelsArguments;
 use crate::project::Project;
 use crate::prompt::PromptArguments;
+use crate::sessions::SessionsArguments;
 use pirn_settings::{ProjectFileKind, Trust};
 
 /// Help is wrapped at this width, also on wider terminals: longer lines are hard to read.
@@ -102,6 +103,10 @@ pub(crate) enum Command {
     ///
     /// Those of `models.json`, those that are known of each provider, and those of model servers on this machine.
     Models(ModelsArguments),
+    /// List, show, copy, name and delete conversations with models
+    ///
+    /// They are kept in `sessions` in Pirn's folder; `pirn -p --session FILE` goes on with one.
+    Sessions(SessionsArguments),
     /// Check that Pirn works on this machine
     Doctor(DoctorArguments),
     /// Print a completion script for a shell

@@ -39,6 +39,7 @@ mod questions;
 #[cfg(test)]
 mod reference;
 mod rpc;
+mod sessions;
 mod settings;
 mod standard;
 mod trust;
@@ -107,6 +108,7 @@ fn run() -> Result<Exit, Failure> {
         Command::Approvals(arguments) => approvals::run(&arguments, &invocation),
         Command::Auth(arguments) => auth::run(&arguments, &invocation),
         Command::Models(arguments) => models::run(&arguments, &invocation),
+        Command::Sessions(arguments) => sessions::run(&arguments, &invocation),
         Command::Doctor(arguments) => doctor::run(&arguments, &invocation),
         Command::Completions(arguments) => completions(&arguments),
     }

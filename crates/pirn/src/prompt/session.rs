@@ -4,13 +4,13 @@ use std::path::{Path, PathBuf};
 
 use pirn_session::{
     EntryBody, ForkPart, FoundSession, NewSession, Session, SessionPlace, SessionSummary,
-    find_session, list_sessions, load,
+    list_sessions, load,
 };
-use pirn_terminal::on_one_line;
 
 use super::PromptArguments;
 use crate::failure::Failure;
 use crate::invocation::Invocation;
+use crate::sessions::{find, unusable};
 use crate::standard;
 
 /// The folder of sessions, in Pirn's own.
@@ -52,10 +52,6 @@ pub(crate) fn own_folder(
         )));
     }
     Ok(Some(folder))
-}
-
-fn unusable(error: pirn_session::Error) -> Failure {
-    Failure::from(anyhow::Error::new(error))
 }
 
 /// Opens, copies or begins the session.
@@ -143,12 +139,7 @@ impl Place<'_> {
             paths_from: self.here,
             cwd: self.cwd,
         };
-        let found = find_session(place, called);
-        let found = found.map_err(|error| {
-            Failure::usage(on_one_line(&error.to_string()))
-                .hint("`pirn sessions list --all` shows them")
-        })?;
-        match found {
+        match find(place, called)? {
             FoundSession::Kept(session)
                 if reach == Reach::Project && Path::new(&session.cwd) != self.cwd =>
             {

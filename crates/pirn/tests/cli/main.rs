@@ -45,6 +45,7 @@ mod sandbox;
 mod screens;
 #[cfg(target_os = "linux")]
 mod session;
+mod sessions;
 mod settings;
 mod sources;
 mod store;
