@@ -35,6 +35,8 @@ mod models;
 mod program;
 mod project;
 mod prompt;
+#[cfg(test)]
+mod protocol;
 mod questions;
 #[cfg(test)]
 mod reference;

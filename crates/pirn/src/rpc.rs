@@ -29,6 +29,44 @@ const LINE_BYTES_MAX: u64 = 64 << 20;
 /// Commands that were read and not yet looked at.
 const LINES_MAX: usize = 16;
 
+/// All commands. What is not among them is unknown.
+pub(crate) const COMMANDS: &[&str] = &[
+    "initialize",
+    "prompt",
+    "steer",
+    "follow_up",
+    "abort",
+    "clear_queue",
+    "get_state",
+    "get_messages",
+    "get_entries",
+    "get_tree",
+    "get_session_stats",
+    "get_last_assistant_text",
+    "get_commands",
+    "get_available_models",
+    "set_model",
+    "cycle_model",
+    "set_thinking_level",
+    "cycle_thinking_level",
+    "get_available_thinking_levels",
+    "set_steering_mode",
+    "set_follow_up_mode",
+    "compact",
+    "set_auto_compaction",
+    "set_auto_retry",
+    "abort_retry",
+    "bash",
+    "abort_bash",
+    "set_session_name",
+    "get_fork_messages",
+    "fork",
+    "clone",
+    "switch_session",
+    "new_session",
+    "export_html",
+];
+
 /// Whether the program on the other side shows questions to a person.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Attendance(Arc<AtomicBool>);

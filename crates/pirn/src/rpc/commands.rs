@@ -7,7 +7,7 @@ use pirn_model::{Block, ThinkingLevel, UserContent, UserMessage};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use super::{Ended, Server, answer, session, state};
+use super::{COMMANDS, Ended, Server, answer, session, state};
 use crate::failure::Failure;
 
 /// What a command gives: data, nothing, or why it failed.
@@ -23,6 +23,10 @@ impl Server {
                 "a command is an object with a type",
             );
         };
+        if !COMMANDS.contains(&name) {
+            let why = format!("Unknown command: {name}");
+            return answer::failed(command.get("id"), name, &why);
+        }
         let agent = self.agent.clone();
         match name {
             "abort" => {

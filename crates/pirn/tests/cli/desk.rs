@@ -6,6 +6,7 @@ use pirn_testkit::{Act, FakeHttp, HttpStyle, Script, model_script};
 use serde_json::{Value, json};
 
 use crate::place::{Place, Run};
+use crate::protocol::check_json_line;
 
 /// A place, and a model that the place's `models.json` names.
 pub(crate) struct Desk {
@@ -60,11 +61,17 @@ impl Desk {
 
     pub(crate) fn run(&self, arguments: &[&str]) -> Run {
         let output = self.command(arguments).output().unwrap();
-        Run {
+        let run = Run {
             code: output.status.code(),
             stdout: String::from_utf8(output.stdout).unwrap(),
             stderr: String::from_utf8(output.stderr).unwrap(),
+        };
+        if arguments.contains(&"json") {
+            for line in run.stdout.lines() {
+                check_json_line(&serde_json::from_str(line).unwrap());
+            }
         }
+        run
     }
 
     /// The bodies of the requests so far.

@@ -36,6 +36,7 @@ mod mcp_sandbox;
 mod output;
 mod place;
 mod prompt;
+mod protocol;
 #[cfg(target_os = "linux")]
 mod real_work;
 mod rpc;

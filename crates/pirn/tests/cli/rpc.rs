@@ -8,9 +8,10 @@ use pirn_testkit::{Act, begun, calls, event, says};
 use serde_json::{Value, json};
 
 use crate::desk::Desk;
+use crate::protocol::check_rpc_line;
 
 /// A program that drives a conversation.
-struct Driver {
+pub(crate) struct Driver {
     child: Child,
     input: Option<ChildStdin>,
     output: BufReader<ChildStdout>,
@@ -18,7 +19,7 @@ struct Driver {
 }
 
 impl Driver {
-    fn start(desk: &Desk, flags: &[&str]) -> Self {
+    pub(crate) fn start(desk: &Desk, flags: &[&str]) -> Self {
         let mut arguments = vec!["--mode", "rpc"];
         arguments.extend(flags);
         let mut child = desk
@@ -50,6 +51,7 @@ impl Driver {
                 self.seen
             );
             let line: Value = serde_json::from_str(&line).unwrap();
+            check_rpc_line(&line);
             self.seen.push(line.clone());
             if fits(&line) {
                 return line;
@@ -57,30 +59,32 @@ impl Driver {
         }
     }
 
-    fn until_kind(&mut self, kind: &str) -> Value {
+    pub(crate) fn until_kind(&mut self, kind: &str) -> Value {
         self.until(|line| line["type"] == kind)
     }
 
     /// Says a command and gives what it answers.
-    fn ask(&mut self, command: &Value) -> Value {
+    pub(crate) fn ask(&mut self, command: &Value) -> Value {
         let name = command["type"].clone();
         self.send(command);
         self.until(|line| line["type"] == "response" && line["command"] == name)
     }
 
     /// Says a command that works and gives its data.
-    fn data(&mut self, command: &Value) -> Value {
+    pub(crate) fn data(&mut self, command: &Value) -> Value {
         let answer = self.ask(command);
         assert_eq!(answer["success"], true, "{answer}");
         answer["data"].clone()
     }
 
     /// Closes standard input and waits for the end.
-    fn end(mut self) -> (Option<i32>, Vec<Value>) {
+    pub(crate) fn end(mut self) -> (Option<i32>, Vec<Value>) {
         drop(self.input.take());
         let mut line = String::new();
         while self.output.read_line(&mut line).unwrap() > 0 {
-            self.seen.push(serde_json::from_str(&line).unwrap());
+            let told: Value = serde_json::from_str(&line).unwrap();
+            check_rpc_line(&told);
+            self.seen.push(told);
             line.clear();
         }
         (self.child.wait().unwrap().code(), self.seen)
