@@ -129,7 +129,7 @@ async fn begin(work: &Work<'_>, runtime: &Runtime) -> Result<Conversation, Failu
     let tools = ClientTools::new(
         client,
         user.clone(),
-        models.script_tools(),
+        models.script_tools(chosen.model.api),
         work.prompt(None)?,
     )?;
     let parts = AgentParts {

@@ -282,13 +282,9 @@ impl Work<'_> {
                 Otherwise::deny("the user's own commands only run"),
             )));
         let models = CatalogModels::new(self.invocation, http)?;
-        let tools = ClientTools::new(
-            client.clone(),
-            user,
-            models.script_tools(),
-            self.prompt(schema)?,
-        )?;
         let choice::Chosen { model, thinking } = chosen;
+        let scripts = models.script_tools(model.api);
+        let tools = ClientTools::new(client.clone(), user, scripts, self.prompt(schema)?)?;
         let choice = ModelChoice::new(model, thinking);
         let options = AgentOptions {
             machine: MachineOptions {

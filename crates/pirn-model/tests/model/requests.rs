@@ -176,6 +176,41 @@ fn responses_are_items_that_go_back_as_they_came() {
     );
 }
 
+/// A call whose input was a text of its own grammar goes back as such, and so does its result, in as many parts as it has.
+#[test]
+fn custom_calls_of_responses_go_back_as_they_came() {
+    let model = model(Api::OpenAiResponses, "https://api.openai.com/v1");
+    let messages: Vec<Message> = serde_json::from_value(json!([
+        {"role": "user", "content": "Go", "timestamp": 1},
+        {
+            "role": "assistant", "api": model.api.as_str(), "provider": "vendor", "model": "model-1", "timestamp": 2,
+            "stopReason": "toolUse",
+            "content": [
+                {"type": "toolCall", "id": "call_a", "name": "exec", "arguments": "return 1"},
+                {"type": "toolCall", "id": "call_b", "name": "wait", "arguments": {"cell_id": "1"}},
+            ],
+        },
+        {
+            "role": "toolResult", "toolCallId": "call_a", "toolName": "exec", "timestamp": 3,
+            "content": [{"type": "text", "text": "Output:\n"}, {"type": "text", "text": "1"}],
+        },
+        {"role": "toolResult", "toolCallId": "call_b", "toolName": "wait", "timestamp": 4, "content": []},
+    ]))
+    .unwrap();
+    let found = body(&model, &messages);
+    let expected = json!([
+        {"role": "user", "content": [{"type": "input_text", "text": "Go"}]},
+        {"type": "custom_tool_call", "call_id": "call_a", "name": "exec", "input": "return 1"},
+        {"type": "function_call", "call_id": "call_b", "name": "wait", "arguments": "{\"cell_id\":\"1\"}"},
+        {"type": "custom_tool_call_output", "call_id": "call_a", "output": [
+            {"type": "input_text", "text": "Output:\n"},
+            {"type": "input_text", "text": "1"},
+        ]},
+        {"type": "function_call_output", "call_id": "call_b", "output": "(no output)"},
+    ]);
+    assert_eq!(found["input"], expected);
+}
+
 #[test]
 fn google_pairs_calls_and_results_by_name() {
     let model = model(Api::GoogleGenerativeAi, "https://host/v1beta");

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use pirn_agent::{Conversation, ModelChoice, Models, ScriptModels};
-use pirn_codemode::ModelHost;
+use pirn_codemode::{LayoutKind, ModelHost};
 use pirn_model::{
-    CacheRetention, Catalog, ClientLimits, FailureKind, Model, ModelClient, Reply, ReplyDecoder,
-    ReplySink, Request, StreamEnd, TaskClient, find_local_models,
+    Api, CacheRetention, Catalog, ClientLimits, FailureKind, Model, ModelClient, Reply,
+    ReplyDecoder, ReplySink, Request, StreamEnd, TaskClient, find_local_models,
 };
 use pirn_runtime::ScriptTools;
 use tokio_util::sync::CancellationToken;
@@ -33,13 +33,21 @@ impl CatalogModels {
         })
     }
 
-    /// How scripts are offered: with `models.*` where there is a classifier or an image model to ask.
-    pub(crate) fn script_tools(&self) -> ScriptTools {
+    /// How scripts are offered to a model of this API: with `models.*` where there is a classifier or an image model to ask.
+    pub(crate) fn script_tools(&self, api: Api) -> ScriptTools {
         let models = (!self.catalog.task_models().is_empty()).then(|| {
             let client = TaskClient::new(self.client.clone());
             Arc::new(ScriptModels::new(Arc::clone(&self.catalog), client)) as Arc<dyn ModelHost>
         });
+        let layout = match api {
+            // This wire has parts in results, so that nothing is written between them.
+            Api::OpenAiResponses => LayoutKind::Items,
+            Api::OpenAiCompletions | Api::AnthropicMessages | Api::GoogleGenerativeAi => {
+                LayoutKind::Joined
+            }
+        };
         ScriptTools {
+            layout,
             models,
             ..ScriptTools::default()
         }

@@ -1,10 +1,11 @@
 //! The request of `OpenAI`'s responses.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
-use crate::message::{Block, ToolCall};
+use crate::message::Block;
 use crate::model::ThinkingLevel;
 use crate::replay::{IdRule, Turn, turns};
 use crate::request::{CacheRetention, HttpRequest, Request};
@@ -83,6 +84,8 @@ fn input(request: &Request<'_>) -> Value {
         };
         input.push(json!({"role": role, "content": request.system}));
     }
+    // Calls whose input was a text of its own grammar: the vendor wants their results as such, too.
+    let mut custom = BTreeSet::new();
     for turn in turns(request.messages, request.model, IDS) {
         match turn {
             Turn::User(blocks) => {
@@ -90,6 +93,12 @@ fn input(request: &Request<'_>) -> Value {
                 input.push(json!({"role": "user", "content": content}));
             }
             Turn::Assistant(blocks) => {
+                let calls = blocks.iter().filter_map(|block| match block.as_ref() {
+                    Block::ToolCall(call) => Some(call),
+                    Block::Text { .. } | Block::Image { .. } | Block::Thinking { .. } => None,
+                });
+                let texts = calls.filter(|call| call.arguments.is_string());
+                custom.extend(texts.map(|call| call.id.clone()));
                 input.extend(blocks.iter().filter_map(|block| item(block)));
             }
             Turn::Result {
@@ -97,9 +106,14 @@ fn input(request: &Request<'_>) -> Value {
                 name: _,
                 content,
                 is_error: _,
-            } => input.push(
-                json!({"type": "function_call_output", "call_id": id, "output": output(&content)}),
-            ),
+            } => {
+                let kind = if custom.contains(&id) {
+                    "custom_tool_call_output"
+                } else {
+                    "function_call_output"
+                };
+                input.push(json!({"type": kind, "call_id": id, "output": output(&content)}));
+            }
         }
     }
     Value::Array(input)
@@ -117,17 +131,17 @@ fn part(block: &Block) -> Option<Value> {
     }
 }
 
-/// What a call gave: text, or parts where there are pictures.
+/// What a call gave: a text, or parts where it is more than that.
 fn output(content: &[Cow<'_, Block>]) -> Value {
-    if content
-        .iter()
-        .any(|block| matches!(block.as_ref(), Block::Image { .. }))
-    {
-        return content.iter().filter_map(|block| part(block)).collect();
+    match content {
+        [] => json!(EMPTY_RESULT),
+        [only] => match only.as_text() {
+            Some("") => json!(EMPTY_RESULT),
+            Some(text) => json!(text),
+            None => part(only).into_iter().collect(),
+        },
+        several => several.iter().filter_map(|block| part(block)).collect(),
     }
-    let texts: Vec<&str> = content.iter().filter_map(|block| block.as_text()).collect();
-    let text = texts.join("\n");
-    json!(if text.is_empty() { EMPTY_RESULT } else { &text })
 }
 
 /// A block of a reply as the item that it came as.
@@ -152,19 +166,20 @@ fn item(block: &Block) -> Option<Value> {
         Block::Thinking {
             thinking_signature, ..
         } => serde_json::from_str(thinking_signature.as_deref()?).ok(),
-        Block::ToolCall(call) => Some(json!({
-            "type": "function_call",
-            "call_id": call.id,
-            "name": call.name,
-            "arguments": arguments(call),
-        })),
+        Block::ToolCall(call) => Some(match &call.arguments {
+            Value::String(text) => json!({
+                "type": "custom_tool_call",
+                "call_id": call.id,
+                "name": call.name,
+                "input": text,
+            }),
+            arguments => json!({
+                "type": "function_call",
+                "call_id": call.id,
+                "name": call.name,
+                "arguments": arguments.to_string(),
+            }),
+        }),
         Block::Image { .. } => None,
-    }
-}
-
-fn arguments(call: &ToolCall) -> String {
-    match &call.arguments {
-        Value::String(text) => json!({"input": text}).to_string(),
-        other => other.to_string(),
     }
 }
