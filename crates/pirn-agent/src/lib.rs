@@ -40,6 +40,7 @@ mod estimate;
 mod event;
 mod feed;
 mod instructions;
+mod interrupted;
 mod machine;
 mod options;
 mod ports;

@@ -17,7 +17,8 @@ use tokio_util::sync::CancellationToken;
 use crate::agent::{Shared, lock};
 use crate::estimate::context_tokens;
 use crate::event::{AgentEvent, CompactionReason};
-use crate::machine::{Compacted, End, Step};
+use crate::interrupted::{CALL_INTERRUPTED, unanswered};
+use crate::machine::{Compacted, End, Step, refused};
 use crate::options::Wakes;
 use crate::ports::{Conversation, ModelChoice};
 use crate::worker::pass_on;
@@ -50,6 +51,7 @@ impl<'a> Run<'a> {
 
     pub(crate) async fn carry_out(&mut self) -> Result<End, pirn_session::Error> {
         self.tell(AgentEvent::AgentStart).await;
+        self.answer_interrupted().await?;
         self.declare().await?;
         loop {
             let step = lock(&self.shared.machine).next_step();
@@ -135,6 +137,16 @@ impl<'a> Run<'a> {
             self.shared.send(earlier).await;
         }
         self.shared.send(event).await;
+    }
+
+    /// Gives calls a result that a process was killed in, before anything else is said.
+    async fn answer_interrupted(&mut self) -> Result<(), pirn_session::Error> {
+        let messages = lock(&self.shared.session).tree().context().messages;
+        for call in unanswered(&messages) {
+            let result = refused(&call, CALL_INTERRUPTED);
+            self.append(Message::ToolResult(Box::new(result))).await?;
+        }
+        Ok(())
     }
 
     /// Tells the model what has changed since it was told last.

@@ -27,6 +27,8 @@ mod help;
 mod input;
 #[cfg(target_os = "linux")]
 mod interactive;
+#[cfg(target_os = "linux")]
+mod killed;
 mod mcp;
 mod mcp_files;
 #[cfg(target_os = "linux")]
