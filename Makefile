@@ -32,9 +32,9 @@ peers: ## Install real MCP servers and the conformance suite into target/, about
 build: toolchain ## Build the release binary
 	$(CARGO) build --release --locked --package pirn
 
-demo: toolchain ## Build fast, then let a script report on this repository
+demo: toolchain ## Build fast, then let the agent report on this repository, with a scripted model
 	$(CARGO) build --profile demo --locked --package pirn
-	$(TARGET_DIR)/demo/pirn exec --quiet --yes=process examples/repository-report.ts
+	$(PYTHON) xtask/demo.py $(TARGET_DIR)/demo/pirn examples/repository-report.ts
 
 dist: toolchain ## Build the binary as it is shipped, which takes half an hour of processor time
 	$(CARGO) build --profile dist --locked --package pirn
