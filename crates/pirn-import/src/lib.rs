@@ -1,9 +1,10 @@
-//! Takes over what the user has configured in other programs: the MCP servers of Claude Code, Claude Desktop, Cursor, Visual
-//! Studio Code, Codex, opencode, pi and Gemini CLI.
+//! Takes over what the user has in other programs: the MCP servers of Claude Code, Claude Desktop, Cursor, Visual Studio Code,
+//! Codex, opencode, pi and Gemini CLI, and the conversations of pi, Codex and Claude Code.
 //!
 //! [`discover_imports`] finds their files, [`plan_import`] converts what is in them and says what taking each server over would
 //! mean. Nothing is written here, and no variable or command in those files is evaluated: what they leave to their surroundings
-//! is carried over in the notation of `mcp.json`, literally where it was literal there.
+//! is carried over in the notation of `mcp.json`, literally where it was literal there. [`discover_sessions`] finds conversations,
+//! [`convert_session`] makes entries of one.
 //!
 //! ```
 //! use pirn_import::{ImportAction, ImportProgram, ImportSource, plan_import};
@@ -32,7 +33,12 @@
 )]
 
 mod servers;
+mod sessions;
 
 pub use servers::{
     ImportAction, ImportPlan, ImportProgram, ImportRow, ImportSource, discover_imports, plan_import,
+};
+pub use sessions::{
+    ForeignError, ForeignSession, SessionProgram, convert_session, discover_sessions,
+    session_folder,
 };

@@ -42,7 +42,7 @@ pub use error::{Error, ErrorKind};
 pub use find::{FoundSession, SessionPlace, find_session};
 pub use fork::{ForkPart, delete_session};
 pub use list::{SessionList, SessionSummary, list_sessions};
-pub use moment::{iso_time, now_ms};
+pub use moment::{iso_time, moment_ms, now_ms};
 pub use read::{Loaded, load};
 pub use session::{NewSession, Session};
 pub use tree::{Context, Tree};

@@ -26,6 +26,55 @@ pub fn iso_time(ms: u64) -> String {
     )
 }
 
+/// A time in UTC as ISO 8601 has it, in milliseconds since 1970; `None` for anything else.
+pub fn moment_ms(text: &str) -> Option<u64> {
+    let (date, time) = text.strip_suffix('Z')?.split_once('T')?;
+    let number = |text: &str, digits: usize| {
+        let fits = text.len() == digits && text.bytes().all(|digit| digit.is_ascii_digit());
+        fits.then(|| text.parse::<u64>().ok()).flatten()
+    };
+    let mut date = date.splitn(3, '-');
+    let (year, month, day) = (
+        number(date.next()?, 4)?,
+        number(date.next()?, 2)?,
+        number(date.next()?, 2)?,
+    );
+    let (time, fraction) = time.split_once('.').unwrap_or((time, "0"));
+    let mut time = time.splitn(3, ':');
+    let (hour, minute, second) = (
+        number(time.next()?, 2)?,
+        number(time.next()?, 2)?,
+        number(time.next()?, 2)?,
+    );
+    if !fraction.bytes().all(|digit| digit.is_ascii_digit()) {
+        return None;
+    }
+    let is_time = (1..=12).contains(&month)
+        && (1..=31).contains(&day)
+        && hour < 24
+        && minute < 60
+        && second <= 60;
+    let days = is_time.then(|| days_before(year, month, day)).flatten()?;
+    let ms: String = fraction.chars().chain("000".chars()).take(3).collect();
+    let seconds = hour * 3_600 + minute * 60 + second;
+    Some(days * MS_PER_DAY + seconds * 1_000 + ms.parse::<u64>().ok()?)
+}
+
+/// The number of days from 1970 to a day; `None` for days before.
+fn days_before(year: u64, month: u64, day: u64) -> Option<u64> {
+    // Years begin in March here, too.
+    let year = if month <= 2 {
+        year.checked_sub(1)?
+    } else {
+        year
+    };
+    let month_from_march = (month + 9) % 12;
+    let day_of_year = (153 * month_from_march + 2) / 5 + day - 1;
+    let (era, year_of_era) = (year / 400, year % 400);
+    let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
+    (era * 146_097 + day_of_era).checked_sub(719_468)
+}
+
 /// Year, month and day of a number of days since 1970: years begin in March here, so that the leap day is the last.
 fn civil(days: u64) -> (u64, u64, u64) {
     let shifted = days + 719_468;
@@ -81,6 +130,25 @@ mod tests {
             (4_107_542_400_000, "2100-03-01T00:00:00.000Z"),
         ] {
             assert_eq!(iso_time(ms), expected);
+            assert_eq!(moment_ms(expected), Some(ms));
+        }
+        assert_eq!(moment_ms("2026-01-01T00:00:00Z"), Some(1_767_225_600_000));
+        assert_eq!(
+            moment_ms("2026-01-01T00:00:00.123456Z"),
+            Some(1_767_225_600_123)
+        );
+        for nothing in [
+            "",
+            "Z",
+            "T",
+            "2026-13-01T00:00:00Z",
+            "1969-12-31T23:59:59Z",
+            "2026-01-01T00:00:00",
+            "2026-01-01T24:00:00Z",
+            "+026-01-01T00:00:00Z",
+            "2026-01-01T00:00:00.xZ",
+        ] {
+            assert_eq!(moment_ms(nothing), None, "{nothing}");
         }
     }
 

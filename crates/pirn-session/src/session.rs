@@ -81,8 +81,9 @@ impl Session {
         })
     }
 
-    /// Begins a session with entries that are there already.
-    pub(crate) fn with_entries(new: NewSession, entries: Vec<Entry>) -> Result<Self, Error> {
+    /// Begins a session with entries that are there already, each of which hangs on one before it. Its file is made at once,
+    /// unless nothing was said so far.
+    pub fn with_entries(new: NewSession, entries: Vec<Entry>) -> Result<Self, Error> {
         let mut session = Self::create(new)?;
         for entry in entries {
             if !session.tree.accepts(&entry) {

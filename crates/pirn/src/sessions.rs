@@ -1,9 +1,12 @@
 //! `pirn sessions`: the conversations that are kept.
 
+mod import;
+
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use clap::{Args, Subcommand, ValueHint};
+use clap::{Args, Subcommand, ValueEnum, ValueHint};
+use pirn_import::SessionProgram;
 use pirn_model::{Block, Message};
 use pirn_session::{
     EntryBody, ForkPart, FoundSession, Loaded, NewSession, Session, SessionPlace, SessionSummary,
@@ -76,6 +79,23 @@ enum SessionsCommand {
         #[arg(value_name = "SESSION", required = true)]
         sessions: Vec<String>,
     },
+    /// Take over conversations of another program: those of the current folder, unless files are named
+    ///
+    /// They become sessions of their own, with the same ids; what is here already is left alone. Nothing that belongs to the other
+    /// program is changed.
+    Import {
+        /// The program that kept them
+        #[arg(value_name = "PROGRAM")]
+        program: Program,
+
+        /// Files of conversations that are meant, wherever they lie
+        #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
+        files: Vec<PathBuf>,
+
+        /// Take over the conversations of every folder
+        #[arg(long, conflicts_with = "files")]
+        all: bool,
+    },
     /// Print a session with all its entries
     Export {
         #[command(flatten)]
@@ -85,6 +105,24 @@ enum SessionsCommand {
         #[arg(long, required = true)]
         json: bool,
     },
+}
+
+/// A program that keeps conversations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Program {
+    Pi,
+    Codex,
+    ClaudeCode,
+}
+
+impl From<Program> for SessionProgram {
+    fn from(program: Program) -> Self {
+        match program {
+            Program::Pi => Self::Pi,
+            Program::Codex => Self::Codex,
+            Program::ClaudeCode => Self::ClaudeCode,
+        }
+    }
 }
 
 /// A session as it is typed.
@@ -129,6 +167,11 @@ pub(crate) fn run(arguments: &SessionsArguments, invocation: &Invocation) -> Res
                 standard::note(&on_one_line(&format!("{} was deleted", path.display())));
             }
         }
+        SessionsCommand::Import {
+            program,
+            files,
+            all,
+        } => return import::run(&folder, (*program).into(), files, *all, invocation),
         SessionsCommand::Export { session, json: _ } => {
             let (_, loaded) = folder.load(session)?;
             standard::note(

@@ -59,7 +59,13 @@ const LAYERS: &[(&str, Allowed)] = &[
     ),
     (
         "pirn-import",
-        Allowed::Only(&["pirn-jsonc", "pirn-mcp", "pirn-session", "pirn-settings"]),
+        Allowed::Only(&[
+            "pirn-jsonc",
+            "pirn-mcp",
+            "pirn-model",
+            "pirn-session",
+            "pirn-settings",
+        ]),
     ),
     (
         "pirn-settings",

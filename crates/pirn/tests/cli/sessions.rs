@@ -80,3 +80,61 @@ fn what_is_not_there_is_refused_with_the_way_to_find_it() {
     assert_eq!(run.code, Some(1), "{run:#?}");
     assert!(run.stderr.contains("no entry `ffffffff`"), "{run:#?}");
 }
+
+#[test]
+fn conversations_of_other_programs_are_taken_over_once() {
+    let place = Place::new();
+    let claude = place.home().join(".claude/projects/-srv");
+    let codex = place.home().join(".codex/sessions/2026/01/01");
+    for folder in [&claude, &codex] {
+        std::fs::create_dir_all(folder).unwrap();
+    }
+    let said = |cwd: &std::path::Path, id: &str| {
+        json!({
+            "type": "user", "uuid": "u1", "parentUuid": null, "sessionId": id, "cwd": cwd,
+            "timestamp": "2026-01-01T00:00:00.000Z", "message": {"content": "Count"},
+        })
+    };
+    let here = format!("{}\nbroken\n", said(&place.path(), "c1a0de-1"));
+    std::fs::write(claude.join("one.jsonl"), here).unwrap();
+    let elsewhere = format!(
+        "{}\n",
+        said(std::path::Path::new("/elsewhere"), "../../c1a0de")
+    );
+    std::fs::write(claude.join("two.jsonl"), elsewhere).unwrap();
+    std::fs::write(codex.join("rollout-1.jsonl"), "no conversation").unwrap();
+
+    let run = place.run(&["sessions", "import", "claude-code"]);
+    assert!(run.stderr.contains("line 2 cannot be read"), "{run:#?}");
+    let file = run.good();
+    assert!(file.trim_end().ends_with("_c1a0de-1.jsonl"), "{file}");
+    let shown = place.run(&["sessions", "show", "c1a0de-1"]).good();
+    assert!(shown.contains("[user]\nCount"), "{shown}");
+    let again = place.run(&["sessions", "import", "claude-code"]);
+    assert!(again.stderr.contains("is here already"), "{again:#?}");
+    assert_eq!(again.good(), "");
+
+    // An id that would lead elsewhere becomes no part of a path.
+    let all = place.run(&["sessions", "import", "claude-code", "--all"]);
+    let all = all.good();
+    assert!(all.contains("/.pirn/sessions/--elsewhere--/"), "{all}");
+    assert!(!all.contains("c1a0de"), "{all}");
+    let file = codex.join("rollout-1.jsonl");
+    let refused = place.run(&["sessions", "import", "codex", file.to_str().unwrap()]);
+    assert_eq!(refused.code, Some(1), "{refused:#?}");
+    assert!(
+        refused
+            .stderr
+            .contains("is no conversation of that program"),
+        "{refused:#?}"
+    );
+    // Its own files are taken over as pi's.
+    let place = self::place();
+    let file = place.pirn_home().join("sessions/--somewhere--/one.jsonl");
+    let moved = place.path().join("pi.jsonl");
+    std::fs::rename(file, &moved).unwrap();
+    place.run(&["sessions", "import", "pi", "pi.jsonl"]).good();
+    let list = place.run(&["sessions", "list", "--json"]).json();
+    assert_eq!(list[0]["id"], ID, "{list}");
+    assert_eq!(list[0]["messageCount"], 3, "{list}");
+}
