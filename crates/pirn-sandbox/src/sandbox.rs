@@ -36,7 +36,7 @@ mod reasons;
 
 pub(crate) use backend::PreparedLevel;
 #[cfg(target_os = "linux")]
-pub(crate) use backend::explain_failure;
+pub(crate) use backend::{Purpose, explain_failure};
 
 /// A confinement that is ready for children, with a private temporary folder that lives as long as it. Cheap to clone.
 #[derive(Debug, Clone)]

@@ -15,6 +15,8 @@ mod folder;
 #[cfg(not(target_os = "linux"))]
 mod group;
 #[cfg(target_os = "linux")]
+mod image;
+#[cfg(target_os = "linux")]
 mod landlock;
 #[cfg(target_os = "linux")]
 mod launch;
@@ -28,6 +30,8 @@ mod namespaces;
 mod network;
 #[cfg(target_os = "linux")]
 mod program;
+#[cfg(target_os = "linux")]
+mod stack;
 #[cfg(target_os = "linux")]
 mod start;
 #[cfg(target_os = "linux")]
@@ -49,11 +53,11 @@ pub(crate) use group::{GroupSignal, group_exists, signal_group};
 pub(crate) use landlock::landlock_version;
 #[cfg(target_os = "linux")]
 pub(crate) use launch::{
-    Cgroups, Confinement, Depth, IfMissing, Kind, Launch, Links, Namespaces, Propagation, Purpose,
+    Cgroups, Confinement, Depth, IfMissing, Kind, Launch, Links, Namespaces, Propagation,
     ResourceLimit, Step,
 };
 #[cfg(target_os = "linux")]
-pub(crate) use message::{Failure, MESSAGE_BYTES, Message, Stage, receive};
+pub(crate) use message::{Failure, MESSAGE_BYTES, Message, Stage, failure};
 #[cfg(target_os = "linux")]
 pub(crate) use namespaces::IdentityMap;
 #[cfg(target_os = "linux")]

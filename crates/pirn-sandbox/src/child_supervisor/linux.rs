@@ -15,9 +15,9 @@ use tokio::sync::watch;
 use super::{ChildState, Request, SpawnError, SpawnRequest, StateReceiver};
 use crate::cgroup;
 use crate::error::Error;
-use crate::sandbox::{ChildPresence, Sandbox, explain_failure};
+use crate::sandbox::{ChildPresence, Purpose, Sandbox, explain_failure};
 use crate::status::ExitStatus;
-use crate::sys::{self, Launch, MESSAGE_BYTES, Message, Purpose, SupervisorOrder};
+use crate::sys::{self, Launch, MESSAGE_BYTES, Message, SupervisorOrder};
 
 /// Our end of the lifeline. Dropping it closes the lifeline, and the supervisor then kills everything.
 #[derive(Debug)]
@@ -67,7 +67,6 @@ impl ChildSupervisor {
                 descriptors,
                 lock: None,
                 confinement: None,
-                purpose: Purpose::Run,
             },
         };
         let steps = launch.mounts();
@@ -83,22 +82,17 @@ impl ChildSupervisor {
         // Also drops our copies of the child's pipes and of the supervisor's end of the lifeline.
         drop(command);
         drop(reserved);
-        let mut supervisor = match started {
-            Ok(supervisor) => supervisor,
-            Err(source) => {
-                while let Some((message, _descriptor)) = sys::receive(&lifeline) {
-                    if let Message::Failed(failure) = message {
-                        return Err(explain_failure(
-                            failure,
-                            steps.as_deref(),
-                            directory.as_deref(),
-                            source,
-                        ));
-                    }
-                }
-                return Err(SpawnError::System(source));
-            }
-        };
+        // Says why, also where the first process itself could be started.
+        if let Some(failure) = sys::failure(&lifeline) {
+            let source = io::Error::from_raw_os_error(failure.errno);
+            return Err(explain_failure(
+                failure,
+                steps.as_deref(),
+                directory.as_deref(),
+                source,
+            ));
+        }
+        let mut supervisor = started?;
         let stdin = supervisor.stdin.take();
         let (sender, states) = StateReceiver::new();
         // Ends with the supervisor, which ends at the latest when the lifeline closes.
@@ -209,9 +203,9 @@ async fn follow(
     are_others_left
 }
 
-/// Occupies the numbers that the child's descriptors are to have, so that the pipe by which the standard library learns of exec
-/// gets a higher one: it would be overwritten. Only another thread that closes such a number in this very moment could bring
-/// that about, and then a failed exec would look like a program that ended at once.
+/// Occupies the numbers that the child's descriptors are to have, so that the lifeline, on which a failed exec is told, gets a
+/// higher one: it would be overwritten. Only another thread that closes such a number in this very moment could bring that about,
+/// and then a failed exec would look like a program that ended at once.
 fn reserve_numbers(count: usize) -> io::Result<Vec<File>> {
     let mut reserved = Vec::new();
     if count == 0 {

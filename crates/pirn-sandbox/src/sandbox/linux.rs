@@ -37,7 +37,7 @@ use crate::report::SandboxReport;
 use crate::rules::{HandledAccess, Rules, RulesRequest};
 use crate::sys::{
     Arguments, Confinement, Failure, IdentityMap, Launch, LoopbackService, Namespaces,
-    PrivateNetwork, Purpose, ResourceLimit, Stage, Step, TrialError,
+    PrivateNetwork, ResourceLimit, Stage, Step, TrialError,
 };
 
 /// Where the proxy listens inside: the usual port of such proxies.
@@ -71,6 +71,15 @@ pub(crate) struct PreparedLevel {
     parts: SandboxFolders,
     cache: PathCache,
     journal: Journal,
+}
+
+/// What a child is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// It becomes a program.
+    Run,
+    /// It shows whether one could be set up.
+    Try,
 }
 
 /// What is made from the paths of a policy, and stays good while those do.
@@ -282,7 +291,6 @@ impl PreparedLevel {
                 ruleset: path_plan.ruleset.clone(),
                 filter: self.filter.ok(),
             }),
-            purpose,
         })
     }
 
@@ -403,6 +411,9 @@ pub(crate) fn explain_failure(
     directory: Option<&Path>,
     source: io::Error,
 ) -> SpawnError {
+    if failure.stage == Stage::Exec {
+        return SpawnError::System(source);
+    }
     if failure.stage == Stage::Directory {
         return match directory {
             Some(directory) if directory.is_dir() => {

@@ -8,13 +8,13 @@
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use super::backend::{PreparedLevel, ProcessNumbers};
+use super::backend::{PreparedLevel, ProcessNumbers, Purpose};
 use super::plan::Proc;
 use super::reasons::{self, LevelFailure};
 use crate::error::Error;
 use crate::policy::{Level, LevelChoice, SandboxPolicy};
 use crate::report::Layer;
-use crate::sys::{self, Failure, LoopbackService, PrivateNetwork, Purpose, Stage, TrialError};
+use crate::sys::{self, Failure, LoopbackService, PrivateNetwork, Stage, TrialError};
 
 /// How often the kernel has to refuse in a row before the machine counts as one that cannot.
 const REFUSALS_NEEDED: usize = 2;

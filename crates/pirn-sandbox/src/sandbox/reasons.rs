@@ -244,6 +244,7 @@ pub(crate) fn explain(failure: Failure, step: Option<&str>) -> String {
         Stage::NoNewPrivileges => "New privileges cannot be given up",
         Stage::Landlock => "The Landlock rules cannot be put into force",
         Stage::Seccomp => "The filter on system calls cannot be put into force",
+        Stage::Exec => "The program cannot be run",
     };
     let step = step.map_or_else(String::new, |step| format!(" ({step})"));
     match cause.reason() {

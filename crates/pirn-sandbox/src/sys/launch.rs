@@ -20,8 +20,6 @@ pub(crate) struct Launch {
     pub(crate) confinement: Option<Confinement>,
     /// Stays open in the supervisor until every process of the child is gone, so that a lock on it shows that some are left.
     pub(crate) lock: Option<Arc<OwnedFd>>,
-    /// Whether there is a program.
-    pub(crate) purpose: Purpose,
 }
 
 impl Launch {
@@ -31,14 +29,6 @@ impl Launch {
         let namespaces = confinement.namespaces.as_ref()?;
         Some(Arc::clone(&namespaces.mounts))
     }
-}
-
-/// Whether there is a program to run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Purpose {
-    Run,
-    /// Do everything but that, and end with code 0.
-    Try,
 }
 
 /// What a child is confined by.

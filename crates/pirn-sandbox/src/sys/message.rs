@@ -77,10 +77,12 @@ pub(crate) enum Stage {
     NoNewPrivileges,
     Landlock,
     Seccomp,
+    /// The program itself: it is not there or cannot be run.
+    Exec,
 }
 
 impl Stage {
-    const ALL: [Self; 15] = [
+    const ALL: [Self; 16] = [
         Self::Namespaces,
         Self::UserMapping,
         Self::Network,
@@ -96,6 +98,7 @@ impl Stage {
         Self::NoNewPrivileges,
         Self::Landlock,
         Self::Seccomp,
+        Self::Exec,
     ];
 }
 
@@ -232,6 +235,27 @@ pub(crate) fn receive(lifeline: &UnixStream) -> Option<(Message, Option<OwnedFd>
         return None;
     }
     Some((Message::decode(frame)?, descriptor))
+}
+
+/// Why a child could not be set up, where it says so with its first message, which stays where it is.
+pub(crate) fn failure(lifeline: &UnixStream) -> Option<Failure> {
+    let mut frame = [0_u8; MESSAGE_BYTES];
+    // SAFETY: reads at most the frame's length.
+    let count = unsafe {
+        libc::recv(
+            lifeline.as_raw_fd(),
+            frame.as_mut_ptr().cast(),
+            frame.len(),
+            libc::MSG_PEEK | libc::MSG_DONTWAIT,
+        )
+    };
+    if usize::try_from(count) != Ok(MESSAGE_BYTES) {
+        return None;
+    }
+    match Message::decode(frame)? {
+        Message::Failed(failure) => Some(failure),
+        Message::Ended(_) | Message::PassedDescriptor(_) => None,
+    }
 }
 
 #[cfg(test)]

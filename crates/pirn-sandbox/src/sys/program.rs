@@ -7,7 +7,7 @@ use libc::{c_int, c_ulong, pid_t};
 
 use super::descriptors::{CloseWhen, after, close_from, place};
 use super::errno;
-use super::launch::{Confinement, Launch, Purpose};
+use super::launch::{Confinement, Launch};
 use super::message::{Failure, Stage};
 use super::start::failed;
 use crate::command::DESCRIPTORS_MAX;
@@ -41,11 +41,7 @@ pub(super) fn prepare(supervisor: pid_t, launch: &Launch) -> Result<(), Failure>
         place(&launch.descriptors, lifted).map_err(|errno| failed(Stage::Descriptors, errno))?;
         close_from(after(count), CloseWhen::OnExec);
     }
-    match launch.purpose {
-        Purpose::Run => Ok(()),
-        // SAFETY: ends the process without running any handler.
-        Purpose::Try => unsafe { libc::_exit(0) },
-    }
+    Ok(())
 }
 
 fn belong_to(supervisor: pid_t) {

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 
 use super::launch::Launch;
 use super::message::{Failure, Message, receive};
-use super::start::{lifeline, split};
+use super::start::{Start, lifeline, split};
 
 /// Why a child could not be set up.
 #[derive(Debug)]
@@ -20,8 +20,9 @@ pub(crate) enum TrialError {
 }
 
 /// Starts a child that does everything but exec, and waits for its end: some milliseconds.
-pub(crate) fn try_out(mut launch: Launch) -> Result<(), TrialError> {
-    let (messages, waited) = in_child(move |lifeline| split(lifeline, &mut launch))?;
+pub(crate) fn try_out(launch: Launch) -> Result<(), TrialError> {
+    let mut start = Start::trial(launch).map_err(TrialError::Io)?;
+    let (messages, waited) = in_child(move |lifeline| Err(split(&mut start, lifeline)))?;
     while let Some((message, _descriptor)) = receive(&messages) {
         match message {
             Message::Ended(report) if report.wait_status == 0 => return Ok(()),

@@ -49,3 +49,26 @@ fn a_descriptor_travels_with_its_message() {
         listener.local_addr().unwrap()
     );
 }
+
+#[test]
+fn a_failure_is_known_by_the_first_message_and_stays() {
+    let (ours, theirs) = UnixStream::pair().unwrap();
+    assert_eq!(failure(&ours), None);
+    let wanted = Failure {
+        stage: Stage::Exec,
+        step: 0,
+        errno: libc::ENOENT,
+    };
+    let ended = Message::Ended(Report {
+        wait_status: 127 << 8,
+        others_left: false,
+        out_of_memory: false,
+    });
+    send(theirs.as_raw_fd(), Message::Failed(wanted));
+    send(theirs.as_raw_fd(), ended);
+    for _twice in 0..2 {
+        assert_eq!(failure(&ours), Some(wanted));
+    }
+    assert!(matches!(receive(&ours), Some((Message::Failed(_), None))));
+    assert_eq!(failure(&ours), None, "it ended");
+}

@@ -318,7 +318,7 @@ fn helper() {
         seen.len(),
         tried.len()
     );
-    assert!(refused > 5, "{refused}");
+    assert!(refused >= 5, "{refused}");
 }
 
 /// Which calls fail with which errors.
