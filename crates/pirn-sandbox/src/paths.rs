@@ -43,7 +43,7 @@ pub(crate) use roots::HeldRoots;
 pub(crate) use scan::{EntriesMax, Found, Scan};
 pub use system::{HOME_READABLE_DEFAULT, OtherProgram, UNWRITABLE_DEFAULT};
 
-/// How long an answer is kept: what is spawned in a row does not walk through the working folder each time.
+/// How long it is kept what lies outside of the writable folders, and what file tools may use.
 const KEPT_FOR: Duration = Duration::from_secs(5);
 
 /// What a policy comes to in the file system. All paths are absolute.

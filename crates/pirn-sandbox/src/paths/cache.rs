@@ -1,6 +1,7 @@
 //! The paths of one policy, kept beside the children that need them, and the look at what those have made.
 //!
-//! An answer is kept for some seconds. When a child has ended, its folders are looked through before anybody is told: a
+//! Writable folders are looked through before each child. What lies elsewhere, and what takes more than names, is looked at again
+//! where something has appeared or gone, or after some seconds. When a child has ended, they are looked through before anybody is told: a
 //! repository, or a file by which another program starts something, that was not there before is taken for made by the child,
 //! and what would run something in it is set aside. What appears while no child lives is the user's, and is protected.
 
@@ -8,7 +9,7 @@ use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::aside::{self, Content};
 use super::git::{self, GitFolder};
@@ -23,7 +24,7 @@ const NOTES_MAX: usize = 50;
 /// How often it is looked again when something was set aside: a child that lives can make more of it meanwhile.
 const LOOK_ROUNDS_MAX: u32 = 16;
 
-/// Keeps the paths of one policy for some seconds.
+/// Keeps the paths of one policy.
 #[derive(Debug, Default)]
 pub(crate) struct PathCache {
     state: Mutex<State>,
@@ -82,21 +83,23 @@ enum Newcomers {
 pub(crate) type Look = Vec<String>;
 
 impl PathCache {
-    /// The paths of `policy`, at most some seconds old.
-    pub(crate) fn get(&self, policy: &SandboxPolicy, now: Instant) -> io::Result<Arc<Paths>> {
+    /// The paths of `policy` as they were when it was asked or later: what was there by then is among them.
+    pub(crate) fn get(&self, policy: &SandboxPolicy, asked: Instant) -> io::Result<Arc<Paths>> {
         let mut state = self.state();
         if let Some(last) = &state.last
             && !state.is_unseen
-            && now.saturating_duration_since(last.planned_at) < KEPT_FOR
+            && last.at >= asked
         {
             return Ok(Arc::clone(&last.paths));
         }
-        state.renew(policy, now)
+        // Whoever waited meanwhile asked before this walk begins.
+        let now = asked.max(Instant::now());
+        state.renew(policy, now, KEPT_FOR)
     }
 
-    /// The paths of `policy` as they are now.
+    /// The same, also of what lies elsewhere.
     pub(crate) fn renew(&self, policy: &SandboxPolicy, now: Instant) -> io::Result<Arc<Paths>> {
-        self.state().renew(policy, now)
+        self.state().renew(policy, now, Duration::ZERO)
     }
 
     /// The paths as they were found last.
@@ -154,7 +157,8 @@ impl PathCache {
         }
         let is_seen = state.last.as_ref().is_some_and(|last| last.at > ended);
         if (!is_seen || state.is_unseen)
-            && let Err(error) = state.refresh(policy, Instant::now(), Newcomers::OfChildren)
+            && let Err(error) =
+                state.refresh(policy, Instant::now(), KEPT_FOR, Newcomers::OfChildren)
         {
             state.note(format!(
                 "Sandbox: what the command has made could not be looked at, and nothing more is run until it can: {error}"
@@ -184,19 +188,25 @@ pub(super) fn look_since(policy: &SandboxPolicy, before: &Planned) -> io::Result
 }
 
 impl State {
-    fn renew(&mut self, policy: &SandboxPolicy, now: Instant) -> io::Result<Arc<Paths>> {
+    fn renew(
+        &mut self,
+        policy: &SandboxPolicy,
+        now: Instant,
+        kept_for: Duration,
+    ) -> io::Result<Arc<Paths>> {
         let newcomers = if self.living > 0 || self.is_unseen {
             Newcomers::OfChildren
         } else {
             Newcomers::OfUser
         };
-        self.refresh(policy, now, newcomers)
+        self.refresh(policy, now, kept_for, newcomers)
     }
 
     fn refresh(
         &mut self,
         policy: &SandboxPolicy,
         now: Instant,
+        kept_for: Duration,
         newcomers: Newcomers,
     ) -> io::Result<Arc<Paths>> {
         let roots = match &self.last {
@@ -216,6 +226,9 @@ impl State {
         let (planned, found) = loop {
             let found = self.scan.walk(&roots, &names, bound)?;
             if newcomers == Newcomers::OfUser {
+                if let Some(paths) = self.unchanged(&found, now, kept_for)? {
+                    return Ok(paths);
+                }
                 break (self.plan(policy, &found)?, found);
             }
             let before = self.last.as_ref().map(|last| Arc::clone(&last.planned));
@@ -223,7 +236,7 @@ impl State {
                 break (self.plan(policy, &found)?, found);
             };
             if self.set_aside_new(policy, &before, &found)? == 0 {
-                if let Some(paths) = self.unchanged(&found, now)? {
+                if let Some(paths) = self.unchanged(&found, now, kept_for)? {
                     return Ok(paths);
                 }
                 let planned = self.plan(policy, &found)?;
@@ -261,15 +274,20 @@ impl State {
     }
 
     /// The paths again, where a walk has found what the last one found: most commands make nothing that matters. What lies
-    /// elsewhere, such as the dotfiles of the home folder, is looked at again after some seconds as always.
-    fn unchanged(&mut self, found: &Found, now: Instant) -> io::Result<Option<Arc<Paths>>> {
+    /// elsewhere, such as the dotfiles of the home folder, is kept for this long.
+    fn unchanged(
+        &mut self,
+        found: &Found,
+        now: Instant,
+        kept_for: Duration,
+    ) -> io::Result<Option<Arc<Paths>>> {
         let made = self.made.len();
         let Some(last) = &mut self.last else {
             return Ok(None);
         };
         if last.found != *found
             || last.made != made
-            || now.saturating_duration_since(last.planned_at) >= KEPT_FOR
+            || now.saturating_duration_since(last.planned_at) >= kept_for
             || !plan::has_same_heads(&last.planned)?
         {
             return Ok(None);

@@ -26,19 +26,55 @@ fn write(folder: &Path, files: &[(&str, &str)]) {
 const EVIL: &str = "[core]\n\tbare = false\n\tfsmonitor = touch x\n";
 const CLEAN: &str = "[core]\n\tbare = false\n";
 
+/// Whoever makes it, at any depth, and however soon after the last look.
 #[test]
-fn answers_are_kept_for_seconds() {
+fn what_appears_between_two_commands_is_covered_in_the_second() {
+    for depth in 1..=12 {
+        let tree = Tree::new(&["work/", "home/"]);
+        let policy = tree.policy();
+        let folder = (0..depth).fold(tree.root.join("work"), |folder, level| {
+            folder.join(format!("level{level}"))
+        });
+        std::fs::create_dir_all(&folder).unwrap();
+        let cache = PathCache::default();
+        let first = cache.get(&policy, Instant::now()).unwrap();
+        assert_eq!((first.unreadable.len(), first.protected.len()), (0, 1));
+        write(
+            &folder,
+            &[
+                (".env", "x"),
+                ("new/.git/HEAD", "ref: refs/heads/main"),
+                ("new/.git/config", CLEAN),
+                ("new/.vscode/tasks.json", "x"),
+            ],
+        );
+        let second = cache.get(&policy, Instant::now()).unwrap();
+        let unreadable: Vec<_> = second.unreadable.iter().map(|one| &one.path).collect();
+        assert_eq!(unreadable, [&folder.join(".env")], "{depth}");
+        for place in ["new/.git/config", "new/.git/hooks", "new/.vscode"] {
+            let place = folder.join(place);
+            assert!(second.protected.contains(&place), "{}", place.display());
+        }
+        std::fs::remove_file(folder.join(".env")).unwrap();
+        let third = cache.get(&policy, Instant::now()).unwrap();
+        assert_eq!(third.unreadable.len(), 0, "{depth}");
+    }
+}
+
+/// What must not be read elsewhere is asked for again when it may have changed.
+#[test]
+fn what_lies_elsewhere_is_kept_for_seconds() {
     let tree = Tree::new(&["work/", "home/"]);
     let policy = tree.policy();
     let cache = PathCache::default();
     let start = Instant::now();
     let first = cache.get(&policy, start).unwrap();
-    std::fs::write(tree.root.join("work/.env"), "x").unwrap();
-    let second = cache.get(&policy, start + Duration::from_secs(1)).unwrap();
-    assert_eq!(first, second);
+    let again = cache.get(&policy, start + Duration::from_secs(1)).unwrap();
+    assert!(Arc::ptr_eq(&first, &again));
+    std::fs::write(tree.root.join("home/.npmrc"), "x").unwrap();
     let later = cache.get(&policy, start + Duration::from_secs(6)).unwrap();
     assert_eq!(later.unreadable.len(), 1);
-    std::fs::write(tree.root.join("work/.env.local"), "x").unwrap();
+    std::fs::write(tree.root.join("home/.netrc"), "x").unwrap();
     let renewed = cache
         .renew(&policy, start + Duration::from_secs(7))
         .unwrap();
@@ -212,3 +248,5 @@ fn what_cannot_be_looked_at_stops_what_comes_after() {
     let config = std::fs::read_to_string(tree.root.join("work/new/.git/config")).unwrap();
     assert_eq!(config, CLEAN);
 }
+
+mod cost;
