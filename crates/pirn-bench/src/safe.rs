@@ -1,6 +1,7 @@
 //! Confinement and the eval kernel.
 
 mod eval;
+mod first;
 mod spawn;
 mod work;
 
@@ -15,6 +16,7 @@ pub(crate) fn measure(options: &Options, report: &mut Report) -> Result<()> {
         .build()?;
     runtime.block_on(async {
         spawn::measure(options, report).await?;
+        first::measure(options, report).await?;
         eval::measure(options, report).await?;
         work::measure(options, report).await
     })
