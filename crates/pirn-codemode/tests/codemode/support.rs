@@ -312,6 +312,13 @@ pub(crate) fn texts(output: &[Output]) -> Vec<String> {
         .collect()
 }
 
+/// Lets the clock of waiting time go on by so much at once.
+pub(crate) async fn skip(time: Duration) {
+    tokio::time::pause();
+    tokio::time::advance(time).await;
+    tokio::time::resume();
+}
+
 /// Waits for what is new of a cell.
 pub(crate) async fn next(cell: &Cell) -> CellUpdate {
     cell.wait(SOON).await.unwrap()

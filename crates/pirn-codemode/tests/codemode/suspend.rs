@@ -1,13 +1,14 @@
 //! Saving a script that waits, and going on in this or another process.
 
 use std::process::Command;
+use std::time::Duration;
 
 use pirn_codemode::{Cell, CheckpointError, RunOptions, ScriptLimits, SuspendError};
 use pirn_tool::Receipt;
 use serde_json::json;
 
 use crate::support::{
-    Lab, SOON, calls, ended, engine, failure, next, options, short_grace, texts, value,
+    Lab, SOON, calls, ended, engine, failure, next, options, short_grace, skip, texts, value,
 };
 
 async fn resume(lab: &Lab, bytes: &[u8]) -> Cell {
@@ -186,10 +187,10 @@ async fn time_before_saving_counts() {
     let cell = lab
         .start("await tools.gate({name: 'a'}).catch(() => 0); await tools.gate({name: 'never'});");
     lab.has_received(1).await;
-    tokio::time::sleep(std::time::Duration::from_millis(60)).await; // sleeps: the clock must move on
+    skip(Duration::from_secs(2)).await;
     let bytes = cell.suspend().await.unwrap();
     let limits = ScriptLimits {
-        wall: std::time::Duration::from_millis(50),
+        wall: Duration::from_secs(2),
         ..short_grace()
     };
     let cell = Cell::resume(engine(), &bytes, &Lab::new().environment(), options(limits))
@@ -198,7 +199,7 @@ async fn time_before_saving_counts() {
     let update = next(&cell).await;
     assert_eq!(
         failure(ended(&update)),
-        "timeout: The script timed out after 50 ms"
+        "timeout: The script timed out after 2000 ms"
     );
 }
 
