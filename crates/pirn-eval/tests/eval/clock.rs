@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use pirn_eval::{
@@ -13,11 +13,13 @@ use pirn_sandbox::{Level, LevelChoice};
 use pirn_tool::WaitClock;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::host::marked;
 use crate::support::{
-    Bench, PATIENCE, Test, assert_failed, assert_ok, block_on, eventually, javascript, request,
+    Bench, PATIENCE, Test, assert_failed, assert_ok, block_on, block_on_one_thread, eventually,
+    javascript, request, skip,
 };
 
 pub(crate) const TESTS: &[Test] = &[
@@ -30,11 +32,11 @@ pub(crate) const TESTS: &[Test] = &[
 /// What the processes of an eval have in their environment by this name.
 const MARK: &str = "PIRN_TEST_CLOCK";
 /// How long a program may run here.
-const TIMEOUT: Duration = Duration::from_millis(600);
-/// How long questions are open: longer than that.
-const OPEN: Duration = Duration::from_millis(900);
+const TIMEOUT: Duration = Duration::from_secs(2);
+/// How long a person thinks: longer than that.
+const THINKING: Duration = Duration::from_secs(5);
 
-/// `ask` asks a person; `quick` is a call that asks nobody.
+/// `ask` asks a person; `quick` is a call that asks nobody, and `slow` one that takes as long as the program may.
 #[derive(Clone)]
 struct Person {
     clock: WaitClock,
@@ -54,10 +56,14 @@ impl CapabilityCaller for Person {
     ) -> BoxFuture<'static, Result<Value, CapabilityFailure>> {
         let person = self.clone();
         Box::pin(async move {
-            if name == "quick" {
-                return Ok(Value::Null);
+            match name.as_str() {
+                "quick" => return Ok(Value::Null),
+                "slow" => {
+                    skip(TIMEOUT).await;
+                    return Ok(Value::Null);
+                }
+                _ => {}
             }
-            let asked_at = Instant::now();
             let question = person.clock.asking();
             person.asked.notify_one();
             if !person.answers {
@@ -66,7 +72,7 @@ impl CapabilityCaller for Person {
             if let Some(folder) = &person.folder {
                 eventually("its processes stand still", || are_stopped(folder)).await;
             }
-            tokio::time::sleep(OPEN.saturating_sub(asked_at.elapsed())).await; // sleeps: a person thinks for that long
+            skip(THINKING).await;
             drop(question);
             Ok(Value::from("yes"))
         })
@@ -160,7 +166,7 @@ impl Kind {
 }
 
 fn stands_still() {
-    block_on(async {
+    block_on_one_thread(async {
         for kind in Kind::ALL {
             let bench = kind.bench();
             let (asked, _) = kind.asked(
@@ -173,7 +179,7 @@ fn stands_still() {
             let outcome = bench.kernel.eval(asked).await;
             assert_ok(&outcome);
             assert_eq!(outcome.value, Some(json!(["yes", "yes"])), "{kind:?}");
-            assert!(at.elapsed() >= 2 * OPEN, "{kind:?}");
+            assert!(at.elapsed() >= 2 * THINKING, "{kind:?}");
             // The next one finds a worker that goes.
             assert_ok(&bench.kernel.eval(kind.request("1", "return 1")).await);
         }
@@ -181,18 +187,23 @@ fn stands_still() {
 }
 
 fn goes_on() {
-    block_on(async {
+    block_on_one_thread(async {
         for kind in Kind::ALL {
             let bench = kind.bench();
             let (asked, _) = kind.asked(
                 &bench,
                 true,
-                "tool.ask()\nwhile True: pass",
-                "await tool.ask(); for (;;);",
+                "tool.ask()\ntool.slow()\nwhile True: pass",
+                "await tool.ask(); await tool.slow(); for (;;);",
             );
             let outcome = bench.kernel.eval(asked).await;
-            assert_failed(&outcome, "timeout", "");
-            assert!(outcome.elapsed >= OPEN, "{kind:?}");
+            assert_failed(&outcome, "timeout", "timed out after 2 s");
+            let names: Vec<&str> = outcome
+                .calls
+                .iter()
+                .map(|call| call.receipt.name.as_str())
+                .collect();
+            assert_eq!(names, ["ask", "slow"], "{kind:?}");
         }
     });
 }
@@ -245,9 +256,13 @@ fn ends() {
 }
 
 fn counts() {
-    block_on(async {
+    block_on_one_thread(async {
         let bench = Kind::Vm.bench();
-        let (asked, _) = Kind::Vm.asked(&bench, false, "", "tool.ask(); for (;;);");
-        assert_failed(&bench.kernel.eval(asked).await, "timeout", "processor time");
+        let (asked, person) = Kind::Vm.asked(&bench, false, "", "tool.ask(); for (;;);");
+        let (outcome, ()) = tokio::join!(bench.kernel.eval(asked), async {
+            person.asked.notified().await;
+            skip(THINKING).await;
+        });
+        assert_failed(&outcome, "timeout", "processor time");
     });
 }

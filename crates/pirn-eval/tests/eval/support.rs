@@ -13,6 +13,7 @@ use pirn_eval::{
 use pirn_sandbox::{Level, LevelChoice, NetworkMode, PolicySpec};
 use pirn_tool::{Effects, WaitClock};
 use serde_json::{Value, json};
+use tokio::runtime::Builder;
 use tokio_util::sync::CancellationToken;
 
 pub(crate) const AS_BROKER: &str = "--act-as-broker";
@@ -26,16 +27,27 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Runs a test's future with two threads.
 pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
-    tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build()
-        .unwrap()
-        .block_on(async {
-            tokio::time::timeout(9 * PATIENCE, future)
-                .await
-                .expect("the test hangs")
-        })
+    run(Builder::new_multi_thread().worker_threads(2), future)
+}
+
+/// Runs a test's future with one thread, so that it may [`skip`] time.
+pub(crate) fn block_on_one_thread<F: Future>(future: F) -> F::Output {
+    run(&mut Builder::new_current_thread(), future)
+}
+
+fn run<F: Future>(runtime: &mut Builder, future: F) -> F::Output {
+    runtime.enable_all().build().unwrap().block_on(async {
+        tokio::time::timeout(9 * PATIENCE, future)
+            .await
+            .expect("the test hangs")
+    })
+}
+
+/// Lets the clock of waiting time go on by so much at once.
+pub(crate) async fn skip(time: Duration) {
+    tokio::time::pause();
+    tokio::time::advance(time).await;
+    tokio::time::resume();
 }
 
 /// The beginning of a worker that speaks the protocol; the code of the eval is what it does with it. `result`, `finish` and
