@@ -113,6 +113,8 @@ struct ResultFrame<'a> {
     value: Option<&'a Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<FailureFields<'a>>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    is_stopping: bool,
 }
 
 #[derive(Serialize)]
@@ -121,11 +123,13 @@ struct FailureFields<'a> {
     message: &'a str,
 }
 
-/// Appends a `capability_result` frame as a line.
+/// Appends a `capability_result` frame as a line. `is_stopping` says that the worker was told to stop before: a program that has
+/// not been interrupted yet must not go on with the answer.
 pub(crate) fn push_call_result(
     out: &mut Vec<u8>,
     call_id: &str,
     result: Result<&Value, &CapabilityFailure>,
+    is_stopping: bool,
 ) -> Result<(), TooLarge> {
     push_line(
         out,
@@ -138,6 +142,7 @@ pub(crate) fn push_call_result(
                 name: &failure.name,
                 message: &failure.message,
             }),
+            is_stopping,
         },
     )
 }

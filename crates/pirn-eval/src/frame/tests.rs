@@ -138,7 +138,7 @@ fn the_eval_frame_has_its_fields() {
 fn a_frame_above_the_limit_leaves_the_line_out() {
     let mut out = b"before\n".to_vec();
     let value = Value::from("x".repeat(FRAME_BYTES_MAX));
-    let problem = push_call_result(&mut out, "1", Ok(&value)).unwrap_err();
+    let problem = push_call_result(&mut out, "1", Ok(&value), false).unwrap_err();
     assert!(problem.bytes > FRAME_BYTES_MAX);
     assert_eq!(out, b"before\n");
 }

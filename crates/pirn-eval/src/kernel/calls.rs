@@ -150,7 +150,8 @@ impl Calls {
             call_id,
             end: CallEnd { result, elapsed },
         } = ended;
-        let answer = push_call_result(out, &call_id, result.as_ref());
+        let is_stopping = self.cancel.is_cancelled();
+        let answer = push_call_result(out, &call_id, result.as_ref(), is_stopping);
         let mut error = result.err();
         if let Err(TooLarge { bytes }) = answer {
             let text = format!(
@@ -158,7 +159,7 @@ impl Calls {
             );
             let failure = refusal("ResultTooLarge", text);
             // A sentence always fits.
-            let _short = push_call_result(out, &call_id, Err(&failure));
+            let _short = push_call_result(out, &call_id, Err(&failure), is_stopping);
             error = Some(failure);
         }
         if let Some(receipt) = self.open.remove(&call_id) {
@@ -204,7 +205,7 @@ impl Calls {
 
     fn refuse(&mut self, receipt: Receipt, failure: &CapabilityFailure, out: &mut Vec<u8>) {
         // A sentence always fits.
-        let _short = push_call_result(out, &receipt.id, Err(failure));
+        let _short = push_call_result(out, &receipt.id, Err(failure), self.cancel.is_cancelled());
         let message = Some(failure.message.as_str());
         self.record(receipt, CallStatus::Error, Duration::ZERO, message);
     }

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import select
 import shutil
 import signal
 import socket
@@ -175,6 +176,46 @@ def test_two_interrupts_of_a_call():
         # A late answer belongs to nobody, and does not confuse the next call.
         worker.connection.send({"type": "capability_result", "callId": outcome.calls[0]["callId"], "ok": True, "value": "late"})
         assert live(worker, "tool.echo(x=2)")["value"] == {"x": 2}
+
+
+def test_answers_after_the_stop_wait_for_the_interrupt():
+    code = """
+import threading
+def ask():
+    tool.echo(x=1)
+    print('asked', flush=True)
+thread = threading.Thread(target=ask)
+thread.start()
+kept = []
+try:
+    tool.never()
+except KeyboardInterrupt:
+    kept.append(tool.echo(x=2))
+    thread.join()
+    raise
+"""
+    made = []
+
+    with persistent() as worker:
+
+        def stopping(call):
+            made.append(call["name"])
+            reply = dict(answer(call) or {"type": "capability_result", "callId": call["callId"], "ok": False}, isStopping=True)
+            if not reply["ok"]:
+                reply["error"] = {"name": "Aborted", "message": "The eval is being stopped."}
+            if len(made) != 2:
+                return reply
+            worker.connection.send(reply)
+            # What must not happen has no event: that the program goes on.
+            select.select([], [], [], 0.05)
+            worker.signal(signal.SIGINT)
+            return None
+
+        eval_id = worker.start(code, engine="persistent")
+        outcome = follow(worker.connection, Outcome(), eval_id, stopping)
+        check_interrupted(outcome)
+        assert sorted(made) == ["echo", "echo", "never"], made
+        assert live(worker, "kept")["value"] == [{"x": 2}]
 
 
 def test_interrupt_of_parallel_calls():

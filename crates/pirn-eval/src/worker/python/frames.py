@@ -156,6 +156,8 @@ class Channel:
         self.read_lock = _thread.allocate_lock()
         self.reader = None
         self.pending = {}
+        # Answers that came after the eval was told to stop and before the interrupt.
+        self.held = []
         self.eval_id = None
         self.call_prefix = b""
         self.calls_made = 0
@@ -174,6 +176,7 @@ class Channel:
             group.cancelled = True
             group.wake()
         self.pending.clear()
+        self.held.clear()
 
     def after_fork(self):
         """In a child that the program forked: it has no part in the protocol."""
@@ -292,6 +295,11 @@ class Channel:
 
     def pump(self, previous):
         """Waits for bytes, and deals with every complete frame among them."""
+        if self.held and self.interrupts.happened():
+            held, self.held = self.held, []
+            for frame in held:
+                self.dispatch(frame)
+            return
         if previous is None:
             if not self.poller.poll(FOLLOW_SECONDS * 1000):
                 return
@@ -341,6 +349,11 @@ class Channel:
     def dispatch(self, frame):
         if frame["type"] != "capability_result":
             self.frames.append(frame)
+            return
+        if frame.get("isStopping") and not self.interrupts.happened():
+            # The interrupt is on its way, by another road. A program that went on before it came would end as if by itself, and
+            # then nobody knows which program the interrupt will hit.
+            self.held.append(frame)
             return
         entry = self.pending.pop(frame["callId"], None)
         if entry is None:

@@ -110,7 +110,7 @@ pub(super) fn interrupted_calls() {
         for _ in 0..2 {
             let outcome = cancelled(&bench, "tool.hang()").await;
             assert_failed(&outcome, "aborted", "aborted");
-            assert_eq!(outcome.state, KernelState::Mutated);
+            assert_eq!(outcome.state, KernelState::Mutated, "{outcome:#?}");
         }
         assert_eq!(value(&bench, "os.getpid()").await, pid);
         // What is left over of the calls would answer these.
