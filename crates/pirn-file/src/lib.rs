@@ -44,5 +44,5 @@ pub use held_folder::{Entry, EntryKind, HeldFolder, open_readable, opened_path};
 pub use lock::FileLock;
 pub use new::{create_new, create_unique, make_private_folder, write_unique};
 pub use rotating_log::RotatingLog;
-pub use spill::{SPILL_BYTES_MAX, SpillFolder};
+pub use spill::{SPILL_BYTES_MAX, SpillFile, SpillFolder};
 pub use target::real_target;

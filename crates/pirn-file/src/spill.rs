@@ -1,12 +1,15 @@
 //! Files for what a result cannot show: one folder for a run or a session, bounded in bytes.
 
 use std::collections::VecDeque;
+use std::fs::File;
 use std::io;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::new::{create_new, make_private_folder, make_unique_folder, write_unique};
+use crate::new::{
+    create_new, create_unique, make_private_folder, make_unique_folder, write_unique,
+};
 
 #[cfg(test)]
 mod tests;
@@ -24,6 +27,8 @@ const FOLDER_PREFIX: &str = "pirn-";
 #[derive(Debug, Clone, Default)]
 pub struct SpillFolder {
     shared: Option<Arc<Shared>>,
+    /// Where this clone's files go instead.
+    elsewhere: Option<PathBuf>,
 }
 
 #[derive(Debug)]
@@ -45,11 +50,28 @@ enum Place {
 struct State {
     /// The folder, once the first file is there.
     folder: Option<PathBuf>,
-    /// Files with their sizes, the oldest first.
-    files: VecDeque<(PathBuf, u64)>,
+    /// In the order in which they were made, the oldest in front.
+    files: VecDeque<KeptFile>,
     bytes: u64,
     /// What is left of files that made room.
     tombstones: VecDeque<PathBuf>,
+}
+
+#[derive(Debug)]
+struct KeptFile {
+    path: PathBuf,
+    bytes: u64,
+    /// More of it comes, so that it makes no room.
+    is_growing: bool,
+}
+
+/// A file whose content comes in pieces. Dropping it ends it; it stays.
+#[derive(Debug)]
+pub struct SpillFile {
+    shared: Arc<Shared>,
+    file: File,
+    path: PathBuf,
+    is_whole: bool,
 }
 
 impl SpillFolder {
@@ -74,27 +96,67 @@ impl SpillFolder {
                 place,
                 state: Mutex::default(),
             })),
+            elsewhere: None,
+        }
+    }
+
+    /// The same within the same bounds, with its files in `folder`, which must exist and is deleted by somebody else: for those
+    /// that others than Pirn read, too.
+    #[must_use]
+    pub fn within(&self, folder: impl Into<PathBuf>) -> Self {
+        Self {
+            shared: self.shared.clone(),
+            elsewhere: Some(folder.into()),
         }
     }
 
     /// Writes a new file `<prefix><16 hexadecimal digits>.<extension>`. The error is a clause for people.
     pub fn write(&self, prefix: &str, extension: &str, bytes: &[u8]) -> Result<PathBuf, String> {
-        let Some(shared) = &self.shared else {
-            return Err("no folder for such files is set".to_owned());
-        };
+        let shared = self.shared()?;
         let size = bytes.len() as u64;
         if size > SPILL_BYTES_MAX {
             return Err(format!("it is larger than {} MiB", SPILL_BYTES_MAX >> 20));
         }
         // Held while the file is written, so that the bounds hold at every moment.
-        let mut state = shared.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let folder = state.folder(&shared.place)?;
-        state.make_room(size, FILES_MAX);
+        let mut state = shared.lock();
+        let folder = self.folder(shared, &mut state)?;
+        if !state.make_room(size, FILES_MAX) {
+            return Err("files that are still being written take all the room".to_owned());
+        }
         let path = write_unique(&folder, prefix, extension, bytes)
             .map_err(|error| format!("{}: {error}", folder.display()))?;
-        state.files.push_back((path.clone(), size));
-        state.bytes += size;
+        state.add(path.clone(), size, false);
         Ok(path)
+    }
+
+    /// Starts a new file of such a name whose content comes in pieces. The error is a clause for people.
+    pub fn create(&self, prefix: &str, extension: &str) -> Result<SpillFile, String> {
+        let shared = self.shared()?;
+        let mut state = shared.lock();
+        let folder = self.folder(shared, &mut state)?;
+        state.make_room(0, FILES_MAX);
+        let (file, path) = create_unique(&folder, prefix, extension)
+            .map_err(|error| format!("{}: {error}", folder.display()))?;
+        state.add(path.clone(), 0, true);
+        Ok(SpillFile {
+            shared: Arc::clone(shared),
+            file,
+            path,
+            is_whole: true,
+        })
+    }
+
+    fn shared(&self) -> Result<&Arc<Shared>, String> {
+        self.shared
+            .as_ref()
+            .ok_or_else(|| "no folder for such files is set".to_owned())
+    }
+
+    fn folder(&self, shared: &Shared, state: &mut State) -> Result<PathBuf, String> {
+        match &self.elsewhere {
+            Some(folder) => Ok(folder.clone()),
+            None => state.folder(&shared.place),
+        }
     }
 
     /// Whether a file that was written here still holds what it did.
@@ -102,8 +164,58 @@ impl SpillFolder {
         let Some(shared) = &self.shared else {
             return false;
         };
-        let state = shared.state.lock().unwrap_or_else(PoisonError::into_inner);
-        state.files.iter().any(|(known, _)| known == path) && path.exists()
+        let state = shared.lock();
+        state.files.iter().any(|known| known.path == path) && path.exists()
+    }
+}
+
+impl SpillFile {
+    /// Adds to the file. What has no room is left out, and then the file is not whole. Where it cannot be written it is deleted,
+    /// and the error is a clause for people.
+    pub fn append(&mut self, bytes: &[u8]) -> Result<(), String> {
+        if !self.is_whole {
+            return Ok(());
+        }
+        let shared = Arc::clone(&self.shared);
+        let mut state = shared.lock();
+        let room = SPILL_BYTES_MAX - state.growing_bytes();
+        let kept = usize::try_from(room).map_or(bytes, |room| bytes.get(..room).unwrap_or(bytes));
+        self.is_whole = kept.len() == bytes.len();
+        state.make_room(kept.len() as u64, FILES_MAX);
+        if let Err(error) = self.file.write_all(kept) {
+            state.remove(&self.path);
+            self.is_whole = false;
+            // The disk may be full, or the folder gone.
+            drop(std::fs::remove_file(&self.path));
+            return Err(format!("{}: {error}", self.path.display()));
+        }
+        state.grow(&self.path, kept.len() as u64);
+        Ok(())
+    }
+
+    /// Its place, which results name.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Whether all that was added is in it.
+    pub fn is_whole(&self) -> bool {
+        self.is_whole
+    }
+}
+
+impl Drop for SpillFile {
+    fn drop(&mut self) {
+        let mut state = self.shared.lock();
+        if let Some(file) = state.file(&self.path) {
+            file.is_growing = false;
+        }
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -121,27 +233,71 @@ impl State {
         Ok(folder)
     }
 
-    fn make_room(&mut self, size: u64, files_max: usize) {
+    fn add(&mut self, path: PathBuf, bytes: u64, is_growing: bool) {
+        self.bytes += bytes;
+        self.files.push_back(KeptFile {
+            path,
+            bytes,
+            is_growing,
+        });
+    }
+
+    /// A file that is kept; those that grow are among the latest.
+    fn file(&mut self, path: &Path) -> Option<&mut KeptFile> {
+        self.files.iter_mut().rev().find(|file| file.path == path)
+    }
+
+    fn grow(&mut self, path: &Path, bytes: u64) {
+        if let Some(file) = self.file(path) {
+            file.bytes += bytes;
+            self.bytes += bytes;
+        }
+    }
+
+    fn remove(&mut self, path: &Path) {
+        if let Some(at) = self.files.iter().rposition(|file| file.path == path) {
+            self.take(at);
+        }
+    }
+
+    /// What files hold that make no room.
+    fn growing_bytes(&self) -> u64 {
+        let growing = self.files.iter().filter(|file| file.is_growing);
+        growing.map(|file| file.bytes).sum()
+    }
+
+    /// Forgets the oldest file that does not grow.
+    fn take_oldest(&mut self) -> Option<KeptFile> {
+        let at = self.files.iter().position(|file| !file.is_growing)?;
+        self.take(at)
+    }
+
+    fn take(&mut self, at: usize) -> Option<KeptFile> {
+        let file = self.files.remove(at)?;
+        self.bytes -= file.bytes;
+        Some(file)
+    }
+
+    /// Deletes what is oldest until there is room for so many bytes and one more file. False where there is none.
+    fn make_room(&mut self, size: u64, files_max: usize) -> bool {
         while self.bytes + size > SPILL_BYTES_MAX {
-            let Some((path, bytes)) = self.files.pop_front() else {
-                return;
+            let Some(KeptFile { path, .. }) = self.take_oldest() else {
+                return false;
             };
-            self.bytes -= bytes;
             // Where it cannot be told, the file is gone all the same, and whoever reads it learns that much.
             if bury(&path).is_ok() {
                 self.tombstones.push_back(path);
             }
         }
         while self.files.len() + self.tombstones.len() >= files_max {
-            let oldest = self.tombstones.pop_front().or_else(|| {
-                let (path, bytes) = self.files.pop_front()?;
-                self.bytes -= bytes;
-                Some(path)
-            });
-            let Some(path) = oldest else { return };
+            let tombstone = self.tombstones.pop_front();
+            let Some(path) = tombstone.or_else(|| Some(self.take_oldest()?.path)) else {
+                return true;
+            };
             // Somebody else may have deleted it; what remains is deleted with the folder.
             drop(std::fs::remove_file(path));
         }
+        true
     }
 }
 

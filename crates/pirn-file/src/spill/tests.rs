@@ -66,8 +66,8 @@ fn the_oldest_make_room_and_say_so() {
         let shared = spill.shared.as_ref().unwrap();
         let mut state = shared.state.lock().unwrap();
         for (index, bytes) in [(0, SPILL_BYTES_MAX / 2), (1, SPILL_BYTES_MAX / 2 - 10)] {
-            state.bytes += bytes - state.files[index].1;
-            state.files[index].1 = bytes;
+            state.bytes += bytes - state.files[index].bytes;
+            state.files[index].bytes = bytes;
         }
         assert_eq!(state.bytes, SPILL_BYTES_MAX);
     }
@@ -93,6 +93,49 @@ fn the_oldest_make_room_and_say_so() {
 }
 
 #[test]
+fn a_file_that_grows_makes_no_room_and_stops_at_the_bound() {
+    let folder = tempfile::tempdir().unwrap();
+    let spill = SpillFolder::new(folder.path());
+    let old = spill.write("a-", "txt", &[1; 10]).unwrap();
+    let mut growing = spill.create("b-", "log").unwrap();
+    growing.append(b"one\n").unwrap();
+    let new = spill.write("a-", "txt", &[2; 10]).unwrap();
+    // As if it were nearly as large as all may be.
+    let as_if = |bytes: u64| {
+        let mut state = spill.shared.as_ref().unwrap().lock();
+        state.grow(growing.path(), bytes);
+    };
+    as_if(SPILL_BYTES_MAX - 24);
+    assert!(spill.holds(&old));
+    growing.append(b"two\n").unwrap();
+    assert!(!spill.holds(&old) && spill.holds(&new) && growing.is_whole());
+    growing.append(&[3; 20]).unwrap();
+    assert!(!spill.holds(&new) && !growing.is_whole());
+    growing.append(b"never").unwrap();
+    let refused = spill.write("a-", "txt", b"x");
+    assert!(refused.unwrap_err().contains("still being written"));
+    let path = growing.path().to_owned();
+    drop(growing);
+    let content = [b"one\ntwo\n".as_slice(), &[3; 16]].concat();
+    assert_eq!(std::fs::read(&path).unwrap(), content);
+    spill.write("a-", "txt", b"x").unwrap();
+    assert!(!spill.holds(&path), "now it makes room");
+}
+
+#[test]
+fn files_elsewhere_count_too() {
+    let (folder, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let spill = SpillFolder::temporary(folder.path());
+    let file = spill
+        .within(elsewhere.path())
+        .write("a-", "txt", b"abc")
+        .unwrap();
+    assert_eq!(file.parent(), Some(elsewhere.path()));
+    assert!(spill.holds(&file));
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[test]
 fn the_number_of_files_is_bounded_too() {
     let folder = tempfile::tempdir().unwrap();
     let spill = SpillFolder::new(folder.path());
@@ -112,6 +155,7 @@ fn failures_are_said() {
         SpillFolder::none().write("a-", "txt", b""),
         Err("no folder for such files is set".to_owned())
     );
+    assert!(SpillFolder::none().create("a-", "txt").is_err());
     let file = tempfile::NamedTempFile::new().unwrap();
     for spill in [
         SpillFolder::new(file.path().join("below")),
