@@ -176,6 +176,7 @@ impl RuntimeBuilder {
         &self,
         sandbox: Option<&Sandbox>,
         background: &BackgroundChildren,
+        spill: &SpillFolder,
     ) -> ToolsOptions {
         ToolsOptions {
             environment: ChildEnvironment::new(&self.env, &self.read_variables())
@@ -184,6 +185,7 @@ impl RuntimeBuilder {
             home: self.env.home.clone(),
             sandbox: sandbox.cloned(),
             background: background.clone(),
+            spill: spill.clone(),
             command_timeout: Some(Duration::from_secs(self.settings.bash.timeout_seconds)),
             ..ToolsOptions::new(&self.folder, &self.env.temp_dir)
         }
@@ -229,12 +231,13 @@ impl RuntimeBuilder {
         };
         let sandbox = confinement.as_deref().and_then(Confinement::sandbox);
         let background = BackgroundChildren::new();
-        let tools_options = self.tools_options(sandbox, &background);
-        register_builtin(&registry, self.builtin, tools_options);
-        register_all(&registry, self.tools);
         let spill = self
             .spill
+            .clone()
             .unwrap_or_else(|| SpillFolder::temporary(&self.env.temp_dir));
+        let tools_options = self.tools_options(sandbox, &background, &spill);
+        register_builtin(&registry, self.builtin, tools_options);
+        register_all(&registry, self.tools);
         let servers = self
             .servers
             .map(|options| {

@@ -23,7 +23,6 @@ use crate::options::ToolsOptions;
 use crate::reader::Reader;
 
 use capture::Capture;
-pub use capture::FULL_OUTPUT_BYTES_MAX;
 use command_file::CommandText;
 use confinement::Confinement;
 use report::{End, Limit, Report, Rest};
@@ -143,7 +142,7 @@ async fn run(arguments: Arguments, options: Arc<ToolsOptions>, context: CallCont
     };
     let mut session = Session {
         context: &context,
-        capture: Capture::new(reader, confinement.temp_dir(&options).to_owned()),
+        capture: Capture::new(reader, confinement.spill(&options)),
         started_at,
         limit,
         unreported: false,

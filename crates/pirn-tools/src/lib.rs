@@ -58,7 +58,7 @@ use std::sync::Arc;
 
 use pirn_tool::Tool;
 
-pub use bash::{BACKGROUND_READ_MAX, FULL_OUTPUT_BYTES_MAX, bash};
+pub use bash::{BACKGROUND_READ_MAX, bash};
 pub use edit::{EDIT_FILE_BYTES_MAX, edit};
 pub use find::find;
 pub use grep::grep;

@@ -4,6 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use pirn_file::SpillFolder;
 use pirn_sandbox::{BackgroundChildren, Sandbox};
 use pirn_tool::ImageLimits;
 
@@ -24,8 +25,11 @@ pub struct ToolsOptions {
     pub command_timeout: Option<Duration>,
     /// A line that runs before every command.
     pub shell_command_prefix: Option<String>,
-    /// Where whole outputs of commands are kept.
+    /// Where commands are kept that are too long for a command line.
     pub temp_dir: PathBuf,
+    /// Where whole outputs of commands are kept. Where confined commands have a temporary folder of their own, the files lie in
+    /// that one, so that commands can read them, too; the bounds are the same.
+    pub spill: SpillFolder,
     /// What `~` stands for.
     pub home: Option<PathBuf>,
     /// How large images may be.
@@ -39,15 +43,18 @@ pub struct ToolsOptions {
 }
 
 impl ToolsOptions {
-    /// Options for working in `cwd`, with an empty environment, no home directory, and `temp_dir` for whole outputs.
+    /// Options for working in `cwd`, with an empty environment, no home directory, and `temp_dir` for whole outputs, which stay
+    /// there.
     pub fn new(cwd: impl Into<PathBuf>, temp_dir: impl Into<PathBuf>) -> Self {
+        let temp_dir = temp_dir.into();
         Self {
+            spill: SpillFolder::new(&temp_dir),
             cwd: cwd.into(),
             environment: Vec::new(),
             shell: None,
             command_timeout: Some(COMMAND_TIMEOUT_DEFAULT),
             shell_command_prefix: None,
-            temp_dir: temp_dir.into(),
+            temp_dir,
             home: None,
             image_limits: ImageLimits::default(),
             sandbox: None,

@@ -3,10 +3,8 @@
 
 use std::path::PathBuf;
 
-use pirn_file::create_unique;
-use tokio::fs::File;
-use tokio::io::AsyncWriteExt as _;
-use tokio::task::spawn_blocking;
+use pirn_file::{SpillFile, SpillFolder};
+use tokio::task::{JoinHandle, spawn_blocking};
 
 use crate::limits::{BYTES_MAX, LINES_MAX, Tail, keep_tail};
 use crate::reader::{Reader, SCRIPT_RESULT_BYTES_MAX};
@@ -14,13 +12,10 @@ use crate::reader::{Reader, SCRIPT_RESULT_BYTES_MAX};
 /// What is remembered of an output that is longer than its reader gets: far more than the limits for models.
 const END_BYTES: usize = 512 * 1024;
 
-/// The most output kept in a file, so that a runaway command does not fill the disk.
-pub const FULL_OUTPUT_BYTES_MAX: u64 = 1024 * 1024 * 1024;
-
 /// The output of one command.
 pub(super) struct Capture {
     reader: Reader,
-    temp_dir: PathBuf,
+    spill: SpillFolder,
     /// The whole output as long as its reader may get it, then its end, at least [`END_BYTES`] of it.
     kept: Vec<u8>,
     is_whole: bool,
@@ -31,26 +26,34 @@ pub(super) struct Capture {
     /// Bytes of the last line that a line feed ended.
     last_line_bytes: u64,
     file: FullOutput,
+    /// What came since it was opened and nobody has begun to write.
+    unwritten: Vec<u8>,
+}
+
+/// Where the output is kept.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct KeptOutput {
+    pub(super) path: PathBuf,
+    /// Whether all of it had room.
+    pub(super) is_whole: bool,
 }
 
 /// The file with the whole output.
 enum FullOutput {
     /// Not needed so far.
     Unneeded,
-    Open {
-        file: File,
-        path: PathBuf,
-        written: u64,
-    },
+    Open(SpillFile),
+    /// Something is being written, on a thread that may wait; also when nobody waits for it any more.
+    Writing(JoinHandle<Result<SpillFile, String>>),
     /// Could not be written to the end; the reason.
     Failed(String),
 }
 
 impl Capture {
-    pub(super) fn new(reader: Reader, temp_dir: PathBuf) -> Self {
+    pub(super) fn new(reader: Reader, spill: SpillFolder) -> Self {
         Self {
             reader,
-            temp_dir,
+            spill,
             kept: Vec::new(),
             is_whole: true,
             total_bytes: 0,
@@ -58,20 +61,26 @@ impl Capture {
             open_line_bytes: 0,
             last_line_bytes: 0,
             file: FullOutput::Unneeded,
+            unwritten: Vec::new(),
         }
     }
 
     /// Adds output; what is too much goes into the file alone.
     pub(super) async fn push(&mut self, chunk: &[u8]) {
         self.count(chunk);
-        if matches!(self.file, FullOutput::Unneeded) && self.is_over_limits() {
-            self.file = self.open_file().await;
-        }
-        self.append_to_file(chunk).await;
         self.kept.extend_from_slice(chunk);
+        let is_open = !matches!(self.file, FullOutput::Unneeded);
+        if is_open {
+            self.unwritten.extend_from_slice(chunk);
+        } else if self.is_over_limits() {
+            self.file = self.open_file();
+        }
         self.is_whole &= self.kept.len() <= self.kept_max();
         if !self.is_whole && self.kept.len() > 2 * END_BYTES {
             self.kept.drain(..self.kept.len() - END_BYTES);
+        }
+        if is_open {
+            self.append_to_file().await;
         }
     }
 
@@ -114,14 +123,16 @@ impl Capture {
         self.total_bytes
     }
 
-    /// Finishes the file with the whole output. `None` when there is none; the error is a sentence for the model.
-    pub(super) async fn full_output(&mut self) -> Result<Option<PathBuf>, String> {
+    /// Finishes the file with the output. `None` when there is none; the error is a sentence for the model.
+    pub(super) async fn full_output(&mut self) -> Result<Option<KeptOutput>, String> {
+        self.append_to_file().await;
+        self.written().await;
         match std::mem::replace(&mut self.file, FullOutput::Unneeded) {
-            FullOutput::Unneeded => Ok(None),
-            FullOutput::Open { mut file, path, .. } => match file.flush().await {
-                Ok(()) => Ok(Some(path)),
-                Err(error) => Err(error.to_string()),
-            },
+            FullOutput::Unneeded | FullOutput::Writing(_) => Ok(None),
+            FullOutput::Open(file) => Ok(Some(KeptOutput {
+                path: file.path().to_owned(),
+                is_whole: file.is_whole(),
+            })),
             FullOutput::Failed(reason) => Err(reason),
         }
     }
@@ -148,34 +159,37 @@ impl Capture {
         }
     }
 
-    /// Opens the file and writes what came before, which is all still in memory.
-    async fn open_file(&self) -> FullOutput {
-        let opened = async {
-            let folder = self.temp_dir.clone();
-            let created = spawn_blocking(move || create_unique(&folder, "pirn-bash-", "log"));
-            let (file, path) = created.await.map_err(std::io::Error::other)??;
-            let mut file = File::from_std(file);
-            file.write_all(&self.kept).await?;
-            Ok::<_, std::io::Error>(FullOutput::Open {
-                file,
-                path,
-                written: self.kept.len() as u64,
-            })
-        };
-        opened
-            .await
-            .unwrap_or_else(|error| FullOutput::Failed(error.to_string()))
+    /// Opens the file and writes what there is so far, which is all still in memory.
+    fn open_file(&self) -> FullOutput {
+        let (spill, content) = (self.spill.clone(), self.kept.clone());
+        FullOutput::Writing(spawn_blocking(move || {
+            let mut file = spill.create("pirn-bash-", "log")?;
+            file.append(&content)?;
+            Ok(file)
+        }))
     }
 
-    async fn append_to_file(&mut self, chunk: &[u8]) {
-        let FullOutput::Open { file, written, .. } = &mut self.file else {
-            return;
+    /// Begins to write what is not written yet. Where this is dropped before, the next time does it.
+    async fn append_to_file(&mut self) {
+        self.written().await;
+        let chunk = std::mem::take(&mut self.unwritten);
+        self.file = match std::mem::replace(&mut self.file, FullOutput::Unneeded) {
+            FullOutput::Open(mut file) => FullOutput::Writing(spawn_blocking(move || {
+                file.append(&chunk)?;
+                Ok(file)
+            })),
+            other => other,
         };
-        let room = usize::try_from(FULL_OUTPUT_BYTES_MAX - *written).unwrap_or(usize::MAX);
-        let chunk = chunk.get(..room).unwrap_or(chunk);
-        *written += chunk.len() as u64;
-        if let Err(error) = file.write_all(chunk).await {
-            self.file = FullOutput::Failed(error.to_string());
+    }
+
+    /// Waits until nothing is being written.
+    async fn written(&mut self) {
+        if let FullOutput::Writing(writing) = &mut self.file {
+            self.file = match writing.await {
+                Ok(Ok(file)) => FullOutput::Open(file),
+                Ok(Err(reason)) => FullOutput::Failed(reason),
+                Err(panic) => FullOutput::Failed(panic.to_string()),
+            };
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use pirn_file::SpillFolder;
 use pirn_sandbox::{Child, Command, ExitStatus, Network, NetworkProxy, Profile, Sandbox};
 use serde_json::{Value, json};
 
@@ -41,12 +42,22 @@ impl<'a> Confinement<'a> {
         }
     }
 
-    /// Where the whole output is kept: where commands can read it, too.
+    /// Where commands can read and write files of a moment.
     pub(super) fn temp_dir<'o>(&'o self, options: &'o ToolsOptions) -> &'o Path {
-        self.sandbox
-            // Where it cannot be prepared, the command does not start either.
-            .and_then(|sandbox| sandbox.private_temp().ok()?)
-            .unwrap_or(&options.temp_dir)
+        self.private_temp().unwrap_or(&options.temp_dir)
+    }
+
+    /// Where the whole output is kept: where commands can read it, too.
+    pub(super) fn spill(&self, options: &ToolsOptions) -> SpillFolder {
+        match self.private_temp() {
+            Some(folder) => options.spill.within(folder),
+            None => options.spill.clone(),
+        }
+    }
+
+    fn private_temp(&self) -> Option<&Path> {
+        // Where it cannot be prepared, the command does not start either.
+        self.sandbox?.private_temp().ok()?
     }
 
     /// What there is to say after the end. `output` is the end of what the command wrote.

@@ -1,8 +1,8 @@
 //! The result of a command, for models and for scripts.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
+use pirn_file::SPILL_BYTES_MAX;
 use pirn_sandbox::{ChildOutput, ExitStatus};
 use pirn_tool::ToolResult;
 use serde_json::{Map, Value, json};
@@ -11,7 +11,7 @@ use crate::limits::{CutBy, format_size};
 use crate::paths::quoted;
 use crate::reader::{Reader, SCRIPT_RESULT_BYTES_MAX};
 
-use super::capture::Capture;
+use super::capture::{Capture, KeptOutput};
 use super::confinement::Findings;
 use super::holders;
 
@@ -169,7 +169,7 @@ impl Report {
     }
 
     /// The end of the output with notices.
-    fn shown(&self, full_output: Result<Option<PathBuf>, String>) -> ToolResult {
+    fn shown(&self, full_output: Result<Option<KeptOutput>, String>) -> ToolResult {
         let mut text = String::from_utf8_lossy(self.capture.tail().text).into_owned();
         if text.is_empty() {
             text.push_str("(no output)");
@@ -197,7 +197,7 @@ impl Report {
     }
 
     /// The whole output and nothing added to it.
-    fn into_data(self, full_output: Result<Option<PathBuf>, String>) -> ToolResult {
+    fn into_data(self, full_output: Result<Option<KeptOutput>, String>) -> ToolResult {
         let Some(output) = self.capture.whole() else {
             return self.too_long(full_output);
         };
@@ -234,12 +234,17 @@ impl Report {
     }
 
     /// An output that no script gets as a whole: the command has run, so how it ended is told.
-    fn too_long(&self, full_output: Result<Option<PathBuf>, String>) -> ToolResult {
+    fn too_long(&self, full_output: Result<Option<KeptOutput>, String>) -> ToolResult {
         let ended = status_line(&self.end).unwrap_or_else(|| "Command succeeded".to_owned());
         let place = match full_output {
-            Ok(Some(path)) => format!(
-                "all of it is in {}: read that with offset and limit",
-                path.display()
+            Ok(Some(kept)) => format!(
+                "{} is in {}: read that with offset and limit",
+                if kept.is_whole {
+                    "all of it"
+                } else {
+                    "its beginning"
+                },
+                kept.path.display()
             ),
             Ok(None) => "it was not kept".to_owned(),
             Err(reason) => format!("it could not be kept: {reason}"),
@@ -253,12 +258,20 @@ impl Report {
 }
 
 /// Says what was cut and where all of it is.
-fn cut_notice(capture: &Capture, full_output: Result<Option<PathBuf>, String>) -> Option<String> {
+fn cut_notice(
+    capture: &Capture,
+    full_output: Result<Option<KeptOutput>, String>,
+) -> Option<String> {
     let tail = capture.tail();
     let cut_by = tail.cut_by?;
     let total = capture.total_lines();
     let place = match full_output {
-        Ok(Some(path)) => format!("Full output: {}", path.display()),
+        Ok(Some(kept)) if kept.is_whole => format!("Full output: {}", kept.path.display()),
+        Ok(Some(kept)) => format!(
+            "The first {} of the output: {}",
+            format_size(SPILL_BYTES_MAX),
+            kept.path.display()
+        ),
         Ok(None) => "The full output was not kept".to_owned(),
         Err(reason) => format!("The full output could not be kept: {reason}"),
     };

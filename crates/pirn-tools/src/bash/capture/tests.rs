@@ -1,9 +1,11 @@
-use super::{Capture, END_BYTES};
+use pirn_file::SpillFolder;
+
+use super::{Capture, END_BYTES, KeptOutput};
 use crate::reader::{Reader, SCRIPT_RESULT_BYTES_MAX};
 
 async fn captured(reader: Reader, chunks: &[&[u8]]) -> (Capture, tempfile::TempDir) {
     let folder = tempfile::tempdir().unwrap();
-    let mut capture = Capture::new(reader, folder.path().to_path_buf());
+    let mut capture = Capture::new(reader, SpillFolder::new(folder.path()));
     for chunk in chunks {
         capture.push(chunk).await;
     }
@@ -30,19 +32,35 @@ async fn programs_get_the_whole_or_a_file() {
         let total = chunks * chunk.len() + 5;
         let (mut capture, _folder) = captured(Reader::Program, &pieces).await;
         let whole = capture.whole();
-        let path = capture.full_output().await.unwrap();
+        let kept = capture.full_output().await.unwrap();
         if total <= SCRIPT_RESULT_BYTES_MAX {
-            assert_eq!((whole.unwrap().len(), path), (total, None), "{chunks}");
+            assert_eq!((whole.unwrap().len(), kept), (total, None), "{chunks}");
         } else {
             assert_eq!(whole, None);
-            assert_eq!(std::fs::read(path.unwrap()).unwrap(), pieces.concat());
+            let KeptOutput { path, is_whole } = kept.unwrap();
+            assert!(is_whole);
+            assert_eq!(std::fs::read(path).unwrap(), pieces.concat());
         }
     }
 }
 
 #[tokio::test]
+async fn output_is_whole_also_when_its_reading_is_given_up_in_between() {
+    let (mut capture, _folder) = captured(Reader::Eyes, &[&vec![b'a'; 60_000]]).await;
+    for piece in [b"b", b"c", b"d"] {
+        let pushing = std::pin::pin!(capture.push(piece));
+        // Whether it had to wait or not.
+        let _dropped = futures_util::poll!(pushing);
+    }
+    let kept = capture.full_output().await.unwrap().unwrap();
+    let content = std::fs::read(kept.path).unwrap();
+    assert_eq!(content.len(), 60_003);
+    assert!(content.ends_with(b"abcd"));
+}
+
+#[tokio::test]
 async fn output_goes_on_when_the_file_cannot_be_written() {
-    let mut capture = Capture::new(Reader::Eyes, "/no/such/folder".into());
+    let mut capture = Capture::new(Reader::Eyes, SpillFolder::new("/proc/no/such/folder"));
     capture.push(&vec![b'x'; 60_000]).await;
     assert_eq!(capture.whole().unwrap().len(), 60_000);
     assert!(capture.full_output().await.is_err());
@@ -66,8 +84,8 @@ proptest::proptest! {
         let (mut capture, _folder) = runtime.block_on(captured(Reader::Eyes, &pieces));
         proptest::prop_assert_eq!(capture.whole().is_some(), total <= END_BYTES);
         proptest::prop_assert_eq!(capture.tail(), crate::limits::keep_tail(&bytes));
-        if let Some(path) = runtime.block_on(capture.full_output()).unwrap() {
-            proptest::prop_assert_eq!(std::fs::read(path).unwrap(), bytes);
+        if let Some(kept) = runtime.block_on(capture.full_output()).unwrap() {
+            proptest::prop_assert_eq!(std::fs::read(kept.path).unwrap(), bytes);
         }
     }
 }
