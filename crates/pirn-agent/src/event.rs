@@ -243,13 +243,8 @@ pub(crate) fn of_runtime(event: RuntimeEvent) -> Option<AgentEvent> {
             call: call?,
             update,
         }),
-        EventKind::Output(text) => Some(AgentEvent::ToolUpdate {
-            call: call?,
-            update: Update {
-                text,
-                details: None,
-            },
-        }),
+        // The updates of a call carry the end of its output.
+        EventKind::Output(_) => None,
         EventKind::Asked(request) => Some(AgentEvent::Question { request }),
         EventKind::Answered {
             question_id,

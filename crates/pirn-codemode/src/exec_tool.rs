@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 
 use futures_util::future::BoxFuture;
 use pirn_tool::{
-    CallContext, Effects, Exposure, Loadout, LoadoutChanges, LoadoutHook, Receipt, Tool,
-    ToolHandler, ToolResult, ToolSpec, Update,
+    CallContext, Effects, Exposure, Loadout, LoadoutChanges, LoadoutHook, OutputTail, Receipt,
+    Tool, ToolHandler, ToolResult, ToolSpec, Update,
 };
-use pirn_vm::{MissingTools, VmEngine};
+use pirn_vm::{MissingTools, Output, VmEngine};
 use serde_json::{Value, json};
 
 use crate::abort::Abort;
@@ -22,7 +22,7 @@ use crate::layout::{
 use crate::limits::ScriptLimits;
 use crate::models::{self, ModelHost};
 use crate::pipeline_host::PipelineHost;
-use crate::runner::Progress;
+use crate::runner::{Progress, output_sink};
 use crate::script::DEFAULT_FILE_NAME;
 use crate::service::{ScriptRequest, ScriptService, ScriptServiceOptions, StartedScript};
 use crate::source::parse_source;
@@ -146,7 +146,7 @@ impl ExecTool {
             environment,
             limits,
             abort: Abort::on(&context.lifetime),
-            progress: Some(rows.sink()),
+            progress: Some(output_sink(&context, Some(rows.sink()))),
         };
         let yield_after = source
             .options
@@ -343,7 +343,7 @@ const UPDATES_AT_ONCE_MAX: u32 = 256;
 /// The interval, for a person's eye.
 const UPDATE_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Keeps the rows of a running script and reports them at each change.
+/// Keeps the rows of a running script and the end of its output, and reports them at each change.
 struct Rows {
     context: CallContext,
     state: Mutex<RowsState>,
@@ -352,6 +352,7 @@ struct Rows {
 #[derive(Default)]
 struct RowsState {
     rows: Vec<Value>,
+    tail: OutputTail,
     updates: u32,
     updated_at: Option<Instant>,
 }
@@ -379,16 +380,21 @@ impl Rows {
                 Progress::CallStarted(record) | Progress::CallEnded(record) => {
                     state.put(record);
                 }
-                Progress::Output(_) | Progress::Notified(_) | Progress::Yielded => return,
+                Progress::Output(Output::Text(text) | Output::Console(text)) => {
+                    state.tail.push(&format!("{text}\n"));
+                }
+                Progress::Output(Output::Image { .. } | Output::Audio { .. })
+                | Progress::Notified(_)
+                | Progress::Yielded => return,
             }
             let is_shown = rows.context.wants_updates() && state.is_due();
-            let details = is_shown.then(|| json!({"calls": state.latest()}));
+            let update = is_shown.then(|| Update {
+                text: state.tail.text().to_owned(),
+                details: Some(json!({"calls": state.latest()})),
+            });
             drop(state);
-            if details.is_some() {
-                rows.context.update(Update {
-                    text: String::new(),
-                    details,
-                });
+            if let Some(update) = update {
+                rows.context.update(update);
             }
         })
     }

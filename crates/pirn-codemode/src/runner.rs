@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use pirn_tool::{CallStatus, Deadline, Receipt, WaitClock, excerpt};
+use pirn_tool::{CallContext, CallStatus, Deadline, Receipt, WaitClock, excerpt};
 use pirn_vm::{
     CallId, CallTarget, DeadlineHandle, End, Event, EventQueue, InterruptHandle, JsString,
     JsonText, Output, Room, Settlement, Step, StopReason, Vm, VmEngine,
@@ -46,6 +46,19 @@ pub enum Progress<'a> {
 
 /// Receives progress. Must not block.
 pub type ProgressSink = Arc<dyn Fn(Progress<'_>) + Send + Sync>;
+
+/// Tells the stream of events what a script puts out, as output of the call that `context` belongs to, and `next` everything.
+pub fn output_sink(context: &CallContext, next: Option<ProgressSink>) -> ProgressSink {
+    let context = context.clone();
+    Arc::new(move |step: Progress<'_>| {
+        if let Progress::Output(Output::Text(text) | Output::Console(text)) = &step {
+            context.output(|| text.to_string());
+        }
+        if let Some(next) = &next {
+            next(step);
+        }
+    })
+}
 
 /// A script in the middle of its run.
 pub(crate) struct Run {

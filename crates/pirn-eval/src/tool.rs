@@ -28,7 +28,7 @@ use crate::output::EvalReport;
 use crate::request::{EvalRequest, Language, Updates};
 use crate::source::without_fence;
 use catalog::{Catalog, PipelineCaller};
-use progress_reporter::ProgressReporter;
+use progress_reporter::{ProgressReporter, output_sink};
 
 pub use arguments::{EvalArguments, StateBefore};
 pub use confinement::{confinement_effects, confinement_sentence};
@@ -192,6 +192,7 @@ impl EvalTool {
                 }
             }
         }
+        let updates = Some(output_sink(context, updates));
         // Ends the calls when this future is dropped, and leaves the caller's token alone.
         let cancel = context.cancel.child_token();
         let _ends_with_us = cancel.clone().drop_guard();

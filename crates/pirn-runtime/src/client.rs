@@ -2,8 +2,12 @@
 
 use std::sync::Arc;
 
-use pirn_eval::EvalReport;
-use pirn_tool::{CallContext, CallOutcome, CallRequest, Pipeline, Policy, Registry, Run};
+use pirn_eval::{EVAL_TOOL_NAME, EvalReport};
+use pirn_tool::{
+    CallContext, CallOutcome, CallRequest, EventCall, EventKind, Pipeline, Policy, Registry, Run,
+    RuntimeEvent,
+};
+use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::error::{Error, ErrorKind};
@@ -109,7 +113,11 @@ impl Client {
                 "this runtime was made without evals",
             ));
         };
-        let context = self.context(call_id.into(), cancel.clone());
+        let arguments = json!({
+            "language": run.arguments.language.as_str(),
+            "code": run.arguments.code,
+        });
+        let context = self.context(call_id.into(), EVAL_TOOL_NAME, arguments, cancel.clone());
         let _ends_children = context.lifetime.clone().drop_guard();
         let running = evals.run(&self.pipeline, &context, run);
         let report = self.until_the_end(running, || cancel.cancel()).await;
@@ -141,13 +149,36 @@ impl Client {
         work.await
     }
 
-    /// The context of a call that the front end itself makes. Its lifetime ends with the runtime's at the latest.
-    pub(crate) fn context(&self, call_id: String, cancel: CancellationToken) -> CallContext {
+    /// The context of a script or a program that the front end itself runs. Events name it as a call of the tool that does the same
+    /// for models. Its lifetime ends with the runtime's at the latest.
+    pub(crate) fn context(
+        &self,
+        call_id: String,
+        tool_name: &str,
+        arguments: Value,
+        cancel: CancellationToken,
+    ) -> CallContext {
         let inner = self.runtime.inner();
         let run = Run::new(call_id.as_str())
             .caller(Arc::clone(&self.caller))
             .project(Arc::clone(&inner.project));
+        let run_id = Arc::clone(&run.id);
         let mut context = CallContext::detached(call_id).with_run(Arc::new(run));
+        let call = Arc::new(EventCall {
+            call_id: context.call_id.clone(),
+            parent_call_id: None,
+            tool_name: tool_name.to_owned(),
+            arguments,
+            origin: context.origin,
+        });
+        let events = inner.events.clone();
+        context = context.with_outputs(Arc::new(move |text| {
+            events.send(RuntimeEvent {
+                run_id: Arc::clone(&run_id),
+                call: Some(Arc::clone(&call)),
+                kind: EventKind::Output(text),
+            });
+        }));
         context.cancel = cancel;
         context.lifetime = inner.lifetime.child_token();
         context

@@ -5,19 +5,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pirn_codemode::{
-    Abort, BoardError, CellGuard, DEFAULT_FILE_NAME, Delivery, Output, PipelineHost, Progress,
+    Abort, BoardError, CellGuard, DEFAULT_FILE_NAME, Delivery, EXEC_TOOL_NAME, PipelineHost,
     ProgressSink, ScriptLimits, ScriptRequest, ScriptResult, ScriptService, StartError,
-    StartedScript, StoreCommit, StoreError,
+    StartedScript, StoreCommit, StoreError, output_sink,
 };
-use pirn_tool::{CallContext, EventCall, EventKind, RuntimeEvent, SavedApprovals};
+use pirn_tool::{CallContext, SavedApprovals};
 use serde_json::json;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::client::Client;
 use crate::error::{Error, ErrorKind};
-
-/// What events call a script that a client runs itself: as the tool that does the same for models.
-const SCRIPT_NAME: &str = "exec";
 
 /// One script to run.
 #[derive(Clone)]
@@ -147,12 +144,16 @@ impl Client {
     }
 
     fn script_context(&self, run: &ScriptRun) -> CallContext {
-        self.context(run.call_id.clone(), CancellationToken::new())
+        let arguments = json!({"code": run.code});
+        self.context(
+            run.call_id.clone(),
+            EXEC_TOOL_NAME,
+            arguments,
+            CancellationToken::new(),
+        )
     }
 
-    fn request(&self, mut run: ScriptRun, context: &CallContext) -> ScriptRequest {
-        let progress = run.progress.take();
-        let progress = Some(self.told(&run, context, progress));
+    fn request(&self, run: ScriptRun, context: &CallContext) -> ScriptRequest {
         ScriptRequest {
             caller: self.caller().to_owned(),
             code: run.code,
@@ -161,40 +162,8 @@ impl Client {
                 .with_missing_tools(self.runtime().missing_tools()),
             limits: run.limits.unwrap_or_else(|| self.runtime().script_limits()),
             abort: run.abort,
-            progress,
+            progress: Some(output_sink(context, run.progress)),
         }
-    }
-
-    /// Tells the stream of events what a script puts out, and `progress` everything.
-    fn told(
-        &self,
-        run: &ScriptRun,
-        context: &CallContext,
-        progress: Option<ProgressSink>,
-    ) -> ProgressSink {
-        let events = self.runtime().events().clone();
-        let run_id = Arc::clone(&context.run().id);
-        let call = Arc::new(EventCall {
-            call_id: context.call_id.clone(),
-            parent_call_id: None,
-            tool_name: SCRIPT_NAME.to_owned(),
-            arguments: json!({"code": run.code}),
-            origin: context.origin,
-        });
-        Arc::new(move |step: Progress<'_>| {
-            if let Progress::Output(Output::Text(text) | Output::Console(text)) = &step
-                && events.has_subscribers()
-            {
-                events.send(RuntimeEvent {
-                    run_id: Arc::clone(&run_id),
-                    call: Some(Arc::clone(&call)),
-                    kind: EventKind::Output(text.to_string()),
-                });
-            }
-            if let Some(progress) = &progress {
-                progress(step);
-            }
-        })
     }
 
     fn running(

@@ -51,6 +51,9 @@ pub struct Update {
 /// Receives updates of a running call.
 pub type UpdateSink = Arc<dyn Fn(Update) + Send + Sync>;
 
+/// Receives what the script or program of a call puts out, piece by piece.
+pub type OutputSink = Arc<dyn Fn(String) + Send + Sync>;
+
 /// What a running call knows about itself and may use. Cheap to clone.
 #[derive(Clone)]
 pub struct CallContext {
@@ -70,6 +73,7 @@ pub struct CallContext {
     /// the call goes by this answer.
     pub approved: Option<Approved>,
     pub(crate) updates: Option<UpdateSink>,
+    pub(crate) outputs: Option<OutputSink>,
     pub(crate) pipeline: Option<Pipeline>,
     pub(crate) nesting: Nesting,
 }
@@ -88,6 +92,7 @@ impl CallContext {
             deadline: None,
             approved: None,
             updates: None,
+            outputs: None,
             pipeline: None,
             nesting: Nesting::root(run, WaitClock::default()),
         }
@@ -105,6 +110,21 @@ impl CallContext {
     pub fn with_updates(mut self, sink: UpdateSink) -> Self {
         self.updates = Some(sink);
         self
+    }
+
+    /// Sets the receiver of output.
+    #[must_use]
+    pub fn with_outputs(mut self, sink: OutputSink) -> Self {
+        self.outputs = Some(sink);
+        self
+    }
+
+    /// Tells the stream of events what the call's script or program puts out. Unlike updates it is told after the call's end as
+    /// well: a script may go on in the background.
+    pub fn output(&self, text: impl FnOnce() -> String) {
+        if let Some(sink) = &self.outputs {
+            sink(text());
+        }
     }
 
     /// Reports progress. Reports after the call's end are dropped by the pipeline.

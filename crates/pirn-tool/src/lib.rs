@@ -52,6 +52,7 @@ mod hook;
 mod identifier;
 mod loadout;
 mod naming;
+mod output_tail;
 mod panic;
 mod pipeline;
 mod policy;
@@ -71,13 +72,14 @@ pub use approval::{
 };
 pub use clock::{AskingGuard, Deadline, WaitClock};
 pub use content::{ContentBlock, ToolResult, Usage};
-pub use context::{CallContext, Origin, Update, UpdateSink};
+pub use context::{CallContext, Origin, OutputSink, Update, UpdateSink};
 pub use dispatch::{CallDispatch, CallPanic, DispatchFull};
 pub use event::{EventBus, EventCall, EventKind, EventSink, EventSubscription, RuntimeEvent};
 pub use hook::{BeforeVerdict, Hook, HookCall, ResultChange};
 pub use identifier::to_identifier;
 pub use loadout::{Declaration, Loadout, LoadoutChanges, LoadoutHook, PreparedLoadout};
 pub use naming::{mcp_namespace, mcp_tool_name, mcp_tool_names, tool_identifiers};
+pub use output_tail::OutputTail;
 pub use pipeline::{
     CANCEL_GRACE_DEFAULT, CallOutcome, CallRequest, CallStage, FailureKind, NestedOptions,
     Pipeline, PipelineBuilder,

@@ -304,6 +304,19 @@ async fn updates_carry_the_rows_so_far() {
 }
 
 #[tokio::test]
+async fn updates_carry_the_end_of_the_output() {
+    let updates = Arc::new(Mutex::new(Vec::new()));
+    let sink = Arc::clone(&updates);
+    let mut request = request("text('one'); await tools.write(); console.log('two')");
+    request.updates = Some(Arc::new(move |update| {
+        sink.lock().unwrap().push(update.text);
+    }));
+    builder().build().call(request).await;
+    let expected = ["", "one\n", "one\n", "one\n", "one\ntwo\n"];
+    assert_eq!(*updates.lock().unwrap(), expected);
+}
+
+#[tokio::test]
 async fn a_script_with_many_calls_sends_bounded_updates() {
     let size = Arc::new(Mutex::new((0, 0)));
     let sink = Arc::clone(&size);

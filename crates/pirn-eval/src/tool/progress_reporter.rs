@@ -3,15 +3,26 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use pirn_tool::{CallContext, Update};
+use pirn_tool::{CallContext, OutputTail, Update};
 use serde_json::{Value, json};
 
 use crate::request::{EvalUpdate, Updates};
 
-/// Bytes of output that an update carries: its end.
-const TAIL_BYTES_MAX: usize = 4_096;
 /// The pause between updates, for a person's eye.
 const UPDATE_INTERVAL: Duration = Duration::from_millis(100);
+
+/// Tells the stream of events what a program puts out, as output of the call that `context` belongs to, and `next` everything.
+pub(super) fn output_sink(context: &CallContext, next: Option<Updates>) -> Updates {
+    let context = context.clone();
+    Arc::new(move |update| {
+        if let EvalUpdate::Stdout(text) | EvalUpdate::Stderr(text) = &update {
+            context.output(|| text.clone());
+        }
+        if let Some(next) = &next {
+            next(update);
+        }
+    })
+}
 
 /// Collects what happens and reports it from time to time.
 pub(super) struct ProgressReporter {
@@ -22,7 +33,7 @@ pub(super) struct ProgressReporter {
 #[derive(Default)]
 struct State {
     /// The end of both outputs, in the order in which they came.
-    tail: String,
+    tail: OutputTail,
     calls_started: u64,
     calls_ended: u64,
     /// What is called, in the order of the starts.
@@ -54,7 +65,7 @@ impl ProgressReporter {
         }
         state.updated_at = Some(Instant::now());
         let update = Update {
-            text: state.tail.clone(),
+            text: state.tail.text().to_owned(),
             details: Some(state.details()),
         };
         drop(state);
@@ -66,11 +77,7 @@ impl State {
     fn take(&mut self, update: &EvalUpdate) {
         match update {
             EvalUpdate::Started => {}
-            EvalUpdate::Stdout(text) | EvalUpdate::Stderr(text) => {
-                self.tail.push_str(text);
-                let surplus = self.tail.len().saturating_sub(TAIL_BYTES_MAX);
-                self.tail.drain(..self.tail.ceil_char_boundary(surplus));
-            }
+            EvalUpdate::Stdout(text) | EvalUpdate::Stderr(text) => self.tail.push(text),
             EvalUpdate::CallStarted { name } => {
                 self.calls_started += 1;
                 self.running.push(name.clone());

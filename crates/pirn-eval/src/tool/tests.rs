@@ -11,9 +11,9 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use pirn_tool::{
-    Answer, ApprovalQueue, ApprovalRequest, CallRequest, CallStatus, Effects, Exposure, Hook,
-    HookCall, Pipeline, PipelineBuilder, Registry, Rule, RulePolicy, Subject, Tool, ToolResult,
-    ToolSpec, Verdict,
+    Answer, ApprovalQueue, ApprovalRequest, CallRequest, CallStatus, Effects, EventKind, Exposure,
+    Hook, HookCall, Pipeline, PipelineBuilder, Registry, Rule, RulePolicy, Subject, Tool,
+    ToolResult, ToolSpec, Verdict,
 };
 use serde_json::{Value, json};
 

@@ -3,15 +3,16 @@
 use std::sync::{Arc, Mutex};
 
 use pirn_mcp::ServerSelection;
-use pirn_runtime::{BuiltinTools, ClientOptions, Runtime};
+use pirn_runtime::{BuiltinTools, ClientOptions, Runtime, ScriptTools};
 use pirn_tool::{
-    Answer, ApprovalQueue, Effects, EventKind, EventSubscription, Rule, RulePolicy, RuntimeEvent,
-    Tool, ToolResult, ToolSpec, Verdict,
+    Answer, ApprovalQueue, CallRequest, Effects, EventKind, EventSubscription, Origin, Rule,
+    RulePolicy, RuntimeEvent, Tool, ToolResult, ToolSpec, Verdict,
 };
 use serde_json::json;
+use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-use crate::place::{Place, run};
+use crate::place::{Place, anything, run};
 use crate::servers::runtime as runtime_with_server;
 
 /// Every event as a line: run, parent, call, tool, arguments, what happened.
@@ -91,6 +92,51 @@ async fn calls_of_scripts_questions_and_output_are_told_in_order() {
             format!("{script}: output after"),
         ]
     );
+    runtime.shutdown().await;
+}
+
+#[tokio::test]
+async fn output_of_scripts_that_models_run_is_told_at_once_also_in_the_background() {
+    let place = Place::new();
+    let go = Arc::new(Notify::new());
+    let waits = Arc::clone(&go);
+    let tool = Tool::from_fn(ToolSpec::new("pause", ""), move |_, _| {
+        let go = Arc::clone(&waits);
+        async move {
+            go.notified().await;
+            ToolResult::default()
+        }
+    });
+    let runtime = place
+        .builder()
+        .builtin_tools(BuiltinTools::None)
+        .tool(tool)
+        .build()
+        .unwrap();
+    let outputs: Arc<Mutex<Vec<(String, String)>>> = Arc::default();
+    let seen = Arc::clone(&outputs);
+    let _subscription = runtime.events().subscribe(Arc::new(move |event| {
+        if let (EventKind::Output(text), Some(call)) = (event.kind, event.call) {
+            let call = format!("{} {}", call.call_id, call.tool_name);
+            seen.lock().unwrap().push((call, text));
+        }
+    }));
+    let client = anything(&runtime);
+    client.offer_scripts(ScriptTools::default()).unwrap();
+    let model = |id: &str, tool: &str, arguments| {
+        let mut request = CallRequest::new(id, tool, arguments);
+        request.origin = Origin::Model;
+        client.call(request)
+    };
+    let code = "text('first'); yield_control(); await tools.pause(); console.log('second')";
+    let began = model("one", "exec", json!({"code": code})).await;
+    let cell_id = began.result.details.unwrap()["cellId"].clone();
+    let told = |text: &str| ("one exec".to_owned(), text.to_owned());
+    assert_eq!(*outputs.lock().unwrap(), [told("first")]);
+    go.notify_one();
+    let ended = model("two", "wait", json!({"cell_id": cell_id})).await;
+    assert!(ended.result.joined_text().contains("second"), "{ended:?}");
+    assert_eq!(*outputs.lock().unwrap(), [told("first"), told("second")]);
     runtime.shutdown().await;
 }
 

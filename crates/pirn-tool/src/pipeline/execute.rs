@@ -13,7 +13,7 @@ use super::request::FailureKind;
 use super::steps::Tracking;
 use crate::clock::{Deadline, OpenCall};
 use crate::content::ToolResult;
-use crate::context::{CallContext, Update, UpdateSink};
+use crate::context::{CallContext, OutputSink, Update, UpdateSink};
 use crate::event::{EventCall, EventKind};
 use crate::panic::{guarded, guarded_future};
 use crate::registry::Entry;
@@ -104,6 +104,7 @@ impl Pipeline {
             None => None,
         };
         let is_open = Arc::new(AtomicBool::new(true));
+        context.outputs = self.output_sink(&context, event_call.as_ref());
         context.updates = self.update_sink(&context, event_call, updates, &is_open);
         let mut openness = Openness {
             is_open,
@@ -133,6 +134,21 @@ impl Pipeline {
         tokio::time::timeout(self.inner.cancel_grace, call)
             .await
             .ok()
+    }
+
+    fn output_sink(
+        &self,
+        context: &CallContext,
+        call: Option<&Arc<EventCall>>,
+    ) -> Option<OutputSink> {
+        self.inner.events.as_ref()?;
+        let (pipeline, call) = (self.clone(), call.cloned());
+        let run_id = Arc::clone(&context.nesting.run.id);
+        Some(Arc::new(move |text| {
+            pipeline
+                .inner
+                .emit(&run_id, call.as_ref(), || EventKind::Output(text));
+        }))
     }
 
     fn update_sink(

@@ -142,6 +142,7 @@ impl Pipeline {
                 .map(|limit| tracking.open.clock.deadline(limit)),
             approved,
             updates: None,
+            outputs: None,
             pipeline: Some(self.clone()),
             nesting,
         };

@@ -115,3 +115,21 @@ async fn progress_is_told() {
         Some(json!({"callsStarted": 0, "callsEnded": 0, "running": []}))
     );
 }
+
+#[tokio::test]
+async fn output_is_told_piece_by_piece() {
+    let outputs = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&outputs);
+    let mut bench = Bench::new([]);
+    bench.pipeline = bench.pipeline.events(Arc::new(move |event| {
+        if let (EventKind::Output(text), Some(call)) = (event.kind, event.call) {
+            seen.lock()
+                .unwrap()
+                .push(format!("{} {}: {text}", call.call_id, call.tool_name));
+        }
+    }));
+    bench
+        .call(json!({"language": "python", "code": "[]"}))
+        .await;
+    assert_eq!(*outputs.lock().unwrap(), ["7 eval: printed"]);
+}
