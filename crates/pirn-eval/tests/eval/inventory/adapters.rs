@@ -2,13 +2,13 @@
 
 use std::fs;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use pirn_eval::{AdapterOptions, EvalTool, eval_adapters};
 use pirn_tool::Registry;
 use serde_json::{Value, json};
 
 use super::tool::{call, over};
+use crate::host::marked;
 use crate::support::{Bench, block_on, eventually};
 
 /// A kernel whose programs have the adapters.
@@ -129,13 +129,13 @@ pub(super) fn links() {
 }
 
 pub(super) fn grandchild() {
-    let script = "trap '' TERM INT; touch born; sleep 2; touch late";
-    let code = format!(
-        "tool.run_process(command='sh', args=['-c', \"(trap '' TERM INT; {script}) & wait\"], timeoutMs=100_000)"
-    );
     block_on(async {
         let folder = Folder::new();
         let born = folder.path("born");
+        let script = format!("touch born; exec tail -f {}", born.display());
+        let code = format!(
+            "tool.run_process(command='sh', args=['-c', \"(trap '' TERM INT; {script}) & wait\"], timeoutMs=100_000)"
+        );
         let (result, ()) = tokio::join!(
             folder.run(&code, 1.0),
             eventually("the grandchild", || born.exists())
@@ -143,8 +143,10 @@ pub(super) fn grandchild() {
         assert!(result.is_error);
         let details = result.details.unwrap();
         assert_eq!(details["error"]["kind"], json!("timeout"), "{details}");
-        tokio::time::sleep(Duration::from_millis(2_500)).await; // sleeps: what must not happen has no event
-        assert!(!folder.path("late").exists());
+        eventually("its end", || {
+            !marked(&born).iter().any(|process| process.has_word("tail"))
+        })
+        .await;
     });
 }
 
