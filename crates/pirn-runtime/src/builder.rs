@@ -181,7 +181,7 @@ impl RuntimeBuilder {
         ToolsOptions {
             environment: ChildEnvironment::new(&self.env, &self.read_variables())
                 .variables(&self.settings.sandbox),
-            shell: self.env.shell.clone(),
+            shell: self.settings.bash.shell.as_ref().map(PathBuf::from),
             home: self.env.home.clone(),
             sandbox: sandbox.cloned(),
             background: background.clone(),

@@ -261,10 +261,10 @@ pub(crate) fn set(
             Ok(())
         }
         Kind::Program(program) => {
-            let text = node
-                .text()
-                .filter(|program| !program.trim().is_empty())
-                .ok_or("must be a path or a name, in quotes")?;
+            let text = node.text().ok_or("must be a path or a name, in quotes")?;
+            if text.trim().is_empty() {
+                return Err("must be a path or a name".to_owned());
+            }
             *program(settings) = Some(text.to_owned());
             Ok(())
         }

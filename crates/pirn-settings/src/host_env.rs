@@ -14,8 +14,6 @@ pub struct HostEnv {
     pub temp_dir: PathBuf,
     /// The folder of Pirn's own files.
     pub pirn_home: Option<PathBuf>,
-    /// The shell of `bash`, where the user wants another one.
-    pub shell: Option<PathBuf>,
-    /// The variables that children may get.
+    /// All variables: children get some of them, and some stand for settings.
     pub environment: Vec<(OsString, OsString)>,
 }

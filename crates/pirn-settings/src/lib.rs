@@ -1,7 +1,8 @@
 //! Settings: `settings.json` in Pirn's folder, and the project's `.pirn/settings.json` where the project is trusted.
 //!
 //! One table has all settings; reading, messages, `docs/settings.md` and `docs/settings.schema.json` come from it.
-//! [`Settings::load`] reads the files and returns what is wrong in them as [`Problem`]s. A project can make things stricter,
+//! [`Settings::load`] reads the files and the variables that stand for settings, [`Settings::load_with_flags`] the flags of a
+//! command too; both return what is wrong as [`Problem`]s, and where each value comes from. A project can make things stricter,
 //! never weaker: what it asks for beyond the user's own settings is left out, and a note says so.
 //!
 //! A project can bring files that start programs or change what a model is told: [`ProjectFileKind`] lists them. They count
@@ -30,6 +31,7 @@
 mod document;
 mod edit;
 mod host_env;
+mod overrides;
 mod project;
 mod rows;
 mod settings;
@@ -41,6 +43,7 @@ mod values;
 
 pub use edit::{ChangeError, SettingKey, SettingValue, UnknownSetting, settings_file};
 pub use host_env::HostEnv;
+pub use overrides::{FlagValues, setting_variables};
 pub use settings::{Loaded, Problem, Severity, add_to_list, project_file, user_file};
 pub use source::{Layer, Source, Sources};
 pub use trust::{

@@ -82,15 +82,7 @@ fn admit(given: &Given, user: &Settings, asked: &mut Settings) -> Option<Refused
             "it is weaker than your own settings, and a project can only make them stricter",
         )),
         ProjectRule::Adds => {
-            if let Kind::Texts(_, list) = &given.row.kind {
-                let mut all = list(&mut user.clone()).clone();
-                for entry in std::mem::take(list(asked)) {
-                    if !all.contains(&entry) {
-                        all.push(entry);
-                    }
-                }
-                *list(asked) = all;
-            }
+            given.row.keep_entries(user, asked);
             None
         }
         ProjectRule::Covered(is_covered) => {

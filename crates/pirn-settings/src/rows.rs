@@ -30,6 +30,9 @@ pub(crate) const FORMER_WORDS: &[(&str, &str, &str)] = &[
     ("sandbox.require", "min", "strict"),
 ];
 
+/// Variables of the environment that stand for a setting in one run, with what they stand for.
+pub(crate) const VARIABLES: &[(&str, &str)] = &[("PIRN_SHELL", "bash.shell")];
+
 /// Values of modes of the network.
 const NETWORKS: &[&str] = &["off", "allow-list", "on"];
 
@@ -239,6 +242,13 @@ pub(crate) const ROWS: &[Row] = &[
         default: "4096",
         help: "Processes and threads of a command at once.",
         project: ProjectRule::Strictness(|settings| u64::MAX - settings.sandbox.processes),
+    },
+    Row {
+        key: "bash.shell",
+        kind: Kind::Program(|settings| &mut settings.bash.shell),
+        default: "null",
+        help: "The shell that runs commands: a path, or a name on the PATH. Without it /bin/bash, then bash and sh on the PATH.",
+        project: ProjectRule::User,
     },
     Row {
         key: "bash.timeoutSeconds",

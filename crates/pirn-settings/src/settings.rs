@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use crate::document;
 use crate::host_env::HostEnv;
+use crate::overrides::{self, FlagValues};
 use crate::project;
 use crate::source::Sources;
 use crate::trust::{DefaultTrust, Trust, project_folder};
@@ -21,7 +22,7 @@ pub(crate) const FILE_BYTES_MAX: u64 = 1 << 20;
 pub struct Problem {
     /// Whether anything may be run.
     pub severity: Severity,
-    /// Where it is: `FILE`, or `FILE:LINE` where the line is known.
+    /// Where it is: `FILE`, or `FILE:LINE` where the line is known; the flag or the variable.
     pub place: String,
     /// What is wrong, and what is done about it.
     pub message: String,
@@ -48,14 +49,28 @@ pub struct Loaded {
 }
 
 impl Settings {
-    /// Reads the user's file, and the project's where it is there and `trust` says so.
+    /// Reads the user's file, the project's where it is there and `trust` says so, and the variables that stand for settings.
     pub fn load(folder: &Path, trust: Trust, host: &HostEnv) -> Loaded {
+        Self::load_with_flags(folder, trust, host, &FlagValues::default())
+    }
+
+    /// The same below the flags of a command, which win over everything else.
+    pub fn load_with_flags(
+        folder: &Path,
+        trust: Trust,
+        host: &HostEnv,
+        flags: &FlagValues,
+    ) -> Loaded {
         let project = project_file(folder, host).filter(|_| trust == Trust::Trusted);
         let paths = Paths {
             home: host.home.as_deref(),
             folder,
         };
-        read(user_file(host).as_deref(), project.as_deref(), &paths)
+        let mut loaded = read(user_file(host).as_deref(), project.as_deref(), &paths);
+        overrides::apply_variables(&host.environment, &paths, &mut loaded);
+        flags.apply(&paths, &mut loaded);
+        overrides::check_together(&mut loaded);
+        loaded
     }
 }
 

@@ -1,6 +1,7 @@
 //! Where the value of a setting comes from.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::path::PathBuf;
 
 /// Whose file it is. A project's relative paths start at the project.
@@ -38,6 +39,28 @@ pub enum Source {
     Flag(String),
     /// A variable of the environment.
     Environment(String),
+}
+
+impl Source {
+    /// Where a problem with the value is: `FILE:LINE`, `--flag` or the variable.
+    pub(crate) fn place(&self) -> String {
+        match self {
+            Self::File { path, line, .. } => format!("{}:{line}", path.display()),
+            Self::Flag(name) | Self::Environment(name) => name.clone(),
+        }
+    }
+}
+
+/// `user FILE:LINE`, `flag --network`, `environment PIRN_SHELL`.
+impl fmt::Display for Source {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = match self {
+            Self::File { layer, .. } => layer.as_str(),
+            Self::Flag(_) => "flag",
+            Self::Environment(_) => "environment",
+        };
+        write!(formatter, "{kind} {}", self.place())
+    }
 }
 
 /// The sources of all values that are not as by default.

@@ -27,7 +27,9 @@ The files are JSON with comments and trailing commas. `\"$schema\"` may name [th
 }
 ```
 
-- Flags of a command win over the project's settings, those over the user's, and those over the defaults.
+- Flags of a command win over variables of the environment, those over the project's settings, those over the user's, and those
+  over the defaults. `PIRN_SHELL` stands for `bash.shell`. What is said about a value names its file and line, the flag or the
+  variable.
 - `null` stands for the default.
 - An unknown setting is ignored with a note. A wrong value is an error, and nothing is run: what was meant to be safe may not be.
 - **A project can make things stricter, never weaker.** The last column says what a value in a project's file does. What it

@@ -28,6 +28,8 @@ pub struct Settings {
 /// The settings of the group `bash`: commands of that tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BashSettings {
+    /// The shell, instead of the one that is found.
+    pub shell: Option<String>,
     /// After how many seconds a command is stopped whose call names no time.
     pub timeout_seconds: u64,
 }
@@ -35,6 +37,7 @@ pub struct BashSettings {
 impl Default for BashSettings {
     fn default() -> Self {
         Self {
+            shell: None,
             timeout_seconds: 600,
         }
     }

@@ -298,16 +298,7 @@ fn as_table(loaded: &Loaded, invocation: &Invocation) -> String {
 
 /// Where a value comes from, in words.
 fn sources(row: &SettingValue<'_>) -> String {
-    let words: Vec<String> = row
-        .sources
-        .iter()
-        .map(|source| match source {
-            Source::File { layer, path, line } => {
-                format!("{} {}:{line}", layer.as_str(), path.display())
-            }
-            Source::Flag(name) | Source::Environment(name) => name.clone(),
-        })
-        .collect();
+    let words: Vec<String> = row.sources.iter().map(ToString::to_string).collect();
     if words.is_empty() {
         "default".to_owned()
     } else {

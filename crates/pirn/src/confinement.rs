@@ -6,7 +6,7 @@ use pirn_runtime::Confinement;
 use pirn_sandbox::NetworkMode;
 use serde_json::{Value, json};
 
-pub(crate) use flags::{ConfinementArguments, chosen_network, network_parser};
+pub(crate) use flags::{ConfinementArguments, chosen_network, network_flags, network_parser};
 
 /// All there is to say about a confinement, for programs.
 pub(crate) fn to_json(confinement: &Confinement) -> Value {

@@ -25,7 +25,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::arguments::union;
 use crate::calls;
-use crate::confinement::chosen_network;
+use crate::confinement::network_flags;
 use crate::consent::{Asking, effect_policy};
 use crate::event_loop;
 use crate::exec::{Screen, working_folder};
@@ -36,7 +36,7 @@ use crate::project::Project;
 use crate::questions::{self, Asker, TerminalQuestions};
 use crate::standard;
 use answer::Answering;
-use pirn_settings::{EvalEngine, ProjectFileKind, Settings, Trust};
+use pirn_settings::{EvalEngine, FlagValues, ProjectFileKind, Settings, Trust};
 use source::Program;
 
 pub(crate) use arguments::EvalArguments;
@@ -59,13 +59,16 @@ pub(crate) fn run(arguments: &EvalArguments, invocation: &Invocation) -> Result<
             ProjectFileKind::OtherPython,
         ],
         &arguments.approval,
+        &setting_flags(arguments)?,
         invocation,
     )?;
     let project_interpreter = match project.trust {
         Trust::Trusted => ProjectInterpreter::Used,
         Trust::Untrusted => ProjectInterpreter::Ignored,
     };
-    let settings = with_flags(project.settings, arguments)?;
+    let mut settings = project.settings;
+    // Commands that a program runs are confined as it is.
+    settings.sandbox = eval_sandbox(&settings);
     let store = state_store(arguments)?;
     let event_loop = event_loop::on_main_thread()?;
     let screen = Screen::start(answering.screen_options(invocation))?;
@@ -108,21 +111,20 @@ pub(crate) fn run(arguments: &EvalArguments, invocation: &Invocation) -> Result<
     answering.conclude(&report?, runtime.confinement(), screen)
 }
 
-/// The settings as the flags change them. Commands that a program runs are confined as it is.
-fn with_flags(mut settings: Settings, arguments: &EvalArguments) -> Result<Settings, Failure> {
-    let hosts = &arguments.allow_host;
-    if let Some(network) = chosen_network(arguments.network, hosts)? {
-        settings.eval.network = network;
-    }
-    settings
-        .sandbox
-        .allowed_hosts
-        .extend(hosts.iter().map(ToString::to_string));
-    settings.sandbox = eval_sandbox(&settings);
-    if arguments.persistent {
-        settings.eval.engine = EvalEngine::Persistent;
-    }
-    Ok(settings)
+/// What was typed that stands for settings.
+fn setting_flags(arguments: &EvalArguments) -> Result<FlagValues, Failure> {
+    let mut flags = FlagValues::default();
+    let (mode, hosts) = (arguments.network, &arguments.allow_host);
+    network_flags("eval.network", mode, hosts, &mut flags)?;
+    let engine = arguments
+        .persistent
+        .then(|| EvalEngine::Persistent.as_str());
+    flags.set("--persistent", "eval.engine", engine).set(
+        "--timeout",
+        "eval.timeoutSeconds",
+        arguments.timeout,
+    );
+    Ok(flags)
 }
 
 fn state_store(arguments: &EvalArguments) -> Result<Arc<dyn StateStore>, Failure> {
@@ -181,11 +183,10 @@ impl Work<'_> {
         let client = self.client(runtime, asking);
         let approvals = runtime.approvals().cloned().unwrap_or_default();
         let _shown = calls::show(runtime.events(), self.screen.wire(), CALL_ID);
-        let default_timeout = Duration::from_secs(self.settings.eval.timeout_seconds);
         let request = Request {
             language: program.language,
             code: program.code,
-            timeout: self.arguments.timeout().or(Some(default_timeout)),
+            timeout: Some(Duration::from_secs(self.settings.eval.timeout_seconds)),
             state: if self.arguments.reset {
                 StateBefore::Forgotten
             } else {

@@ -34,7 +34,7 @@ use crate::project::Project;
 use crate::questions::{self, Asker, TerminalQuestions};
 use crate::standard;
 use answer::Answering;
-use pirn_settings::{CodemodeSettings, Settings};
+use pirn_settings::{CodemodeSettings, FlagValues, Settings};
 use source::ScriptFile;
 
 pub(crate) use screen::{CallDisplay, Items, Questions, Screen, ScreenOptions, ScreenWire};
@@ -64,9 +64,9 @@ struct Plan {
 pub(crate) fn run(arguments: ExecArguments, invocation: &Invocation) -> Result<Exit, Failure> {
     let cwd = working_folder(arguments.cwd.as_ref(), invocation)?;
     let gates = arguments.mcp.file_kinds();
-    let project = Project::open(&cwd, gates, &arguments.approval, invocation)?;
-    let mut settings = project.settings.clone();
-    arguments.confinement.apply(&mut settings.sandbox)?;
+    let flags = setting_flags(&arguments)?;
+    let project = Project::open(&cwd, gates, &arguments.approval, &flags, invocation)?;
+    let settings = project.settings.clone();
     let configuration = arguments.mcp.configuration(&project, &cwd, invocation)?;
     let event_loop = event_loop(configuration.as_ref(), settings.sandbox.network)?;
     let plan = Plan::new(arguments, &settings.codemode, invocation)?;
@@ -286,6 +286,21 @@ pub(crate) fn working_folder(
     }
 }
 
+/// What was typed that stands for settings.
+fn setting_flags(arguments: &ExecArguments) -> Result<FlagValues, Failure> {
+    let mut flags = FlagValues::default();
+    arguments.confinement.add_to(&mut flags)?;
+    let calls_in_flight = arguments.calls_in_flight;
+    flags
+        .set("--memory-mb", "codemode.memoryMb", arguments.memory_mb)
+        .set(
+            "--calls-in-flight",
+            "codemode.callsInFlight",
+            calls_in_flight,
+        );
+    Ok(flags)
+}
+
 /// The limits of the settings, or what the options line asks for, or what the command line asks for.
 fn limits(
     arguments: &ExecArguments,
@@ -298,12 +313,6 @@ fn limits(
     }
     if let Some(cpu_ms) = arguments.cpu_ms {
         limits.vm.cpu = Duration::from_millis(cpu_ms);
-    }
-    if let Some(memory_mb) = arguments.memory_mb {
-        limits.vm.memory_bytes = u32::try_from(memory_mb * BYTES_PER_MB).unwrap_or(u32::MAX);
-    }
-    if let Some(calls_in_flight) = arguments.calls_in_flight {
-        limits.calls_in_flight_max = usize::try_from(calls_in_flight).unwrap_or(usize::MAX);
     }
     if let Some(calls_max) = arguments.calls_max {
         limits.calls_max = calls_max;

@@ -10,7 +10,7 @@ use pirn_agent::{
     Agent, AgentEvent, AgentEvents, AgentOptions, AgentParts, ClientTools, ModelChoice, Wakes,
 };
 use pirn_runtime::{ClientOptions, Confinement, EffectPolicy, Otherwise, Runtime};
-use pirn_settings::Settings;
+use pirn_settings::FlagValues;
 use pirn_terminal::{ColorDepth, Connection, Style};
 use pirn_tool::{ApprovalQueue, Effects};
 use pirn_tui::{AppOptions, Keymap, News, NewsSender, RunOptions};
@@ -61,10 +61,10 @@ pub(crate) fn run(invocation: &Invocation) -> Result<Exit, Failure> {
     let arguments = no_arguments()?;
     let cwd = invocation.host.cwd.clone();
     let gates = arguments.mcp.file_kinds();
-    let project = Project::open(&cwd, gates, &arguments.approval, invocation)?;
+    let flags = FlagValues::default();
+    let project = Project::open(&cwd, gates, &arguments.approval, &flags, invocation)?;
     let mut settings = project.settings.clone();
-    let sources = Settings::load(&cwd, project.trust, &invocation.host).sources;
-    if sources.of("sandbox.network").is_empty() {
+    if project.sources.of("sandbox.network").is_empty() {
         // Each host that a command wants to reach is asked about.
         settings.sandbox.network = pirn_sandbox::NetworkMode::AllowList;
     }

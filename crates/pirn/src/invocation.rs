@@ -10,9 +10,7 @@ use pirn_terminal::{Style, Table, Tty, columns, is_error_terminal, is_output_ter
 
 use crate::consent::Asking;
 use crate::failure::Failure;
-use crate::variables::{
-    HOME, NO_COLOR, PIRN_BROWSER, PIRN_HOME, PIRN_SHELL, TERM, TMPDIR, for_children,
-};
+use crate::variables::{HOME, NO_COLOR, PIRN_BROWSER, PIRN_HOME, TERM, TMPDIR, for_children};
 
 /// Where a standard stream leads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,7 +69,6 @@ impl Invocation {
                 home,
                 temp_dir: TMPDIR.read().map_or_else(std::env::temp_dir, PathBuf::from),
                 pirn_home,
-                shell: PIRN_SHELL.read().map(PathBuf::from),
                 environment: for_children(),
             },
             browser: PIRN_BROWSER.read(),

@@ -14,6 +14,7 @@ use crate::invocation::Invocation;
 use crate::mcp::{Configuration, TraceWhen, server_options, settle_and_tell};
 use crate::project::Project;
 use crate::standard;
+use pirn_settings::FlagValues;
 use pirn_terminal::on_one_line;
 
 /// A tool with its identifier.
@@ -27,6 +28,7 @@ pub(crate) fn run(arguments: &ToolsArguments, invocation: &Invocation) -> Result
         &invocation.host.cwd,
         arguments.mcp.file_kinds(),
         &arguments.approval,
+        &FlagValues::default(),
         invocation,
     )?;
     let configuration = arguments

@@ -2,34 +2,41 @@
 
 use std::path::Path;
 
+use pirn_settings::{FlagValues, ProjectFileKind, Settings, Sources, Trust};
+
 use crate::arguments::ApprovalArguments;
 use crate::failure::Failure;
 use crate::invocation::Invocation;
+use crate::settings::told;
 use crate::trust::decide;
-use pirn_settings::Settings;
-use pirn_settings::{ProjectFileKind, Trust};
 
 /// The project that a command works in.
 #[derive(Debug)]
 pub(crate) struct Project {
     /// Whether its files count.
     pub(crate) trust: Trust,
-    /// The settings, with the project's where they count.
+    /// The settings, with the project's where they count, and those that were given as flags.
     pub(crate) settings: Settings,
+    /// Where the settings come from.
+    pub(crate) sources: Sources,
 }
 
 impl Project {
-    /// Decides about the files of these kinds, at once for all, and reads the settings.
+    /// Decides about the files of these kinds, at once for all, and reads the settings below the flags of the command.
     pub(crate) fn open(
         folder: &Path,
-        gates: &[ProjectFileKind],
+        kinds: &[ProjectFileKind],
         approval: &ApprovalArguments,
+        flags: &FlagValues,
         invocation: &Invocation,
     ) -> Result<Self, Failure> {
-        let trust = decide(folder, gates, approval, invocation)?;
+        let trust = decide(folder, kinds, approval, invocation)?;
+        let loaded = Settings::load_with_flags(folder, trust, &invocation.host, flags);
+        let loaded = told(loaded)?;
         Ok(Self {
             trust,
-            settings: crate::settings::load(folder, trust, invocation)?,
+            settings: loaded.settings,
+            sources: loaded.sources,
         })
     }
 }

@@ -20,7 +20,7 @@ use pirn_runtime::{
     Runtime,
 };
 use pirn_sandbox::{NetworkMode, Profile};
-use pirn_settings::Settings;
+use pirn_settings::{FlagValues, Settings};
 use pirn_tool::{ApprovalQueue, Effects};
 use tokio_util::sync::CancellationToken;
 
@@ -46,14 +46,14 @@ pub(crate) fn run(arguments: &PromptArguments, invocation: &Invocation) -> Resul
     let named = session::own_folder(arguments, invocation)?;
     let cwd = working_folder(arguments.cwd.as_ref().or(named.as_ref()), invocation)?;
     let gates = arguments.mcp.file_kinds();
-    let project = Project::open(&cwd, gates, &arguments.approval, invocation)?;
+    let mut flags = FlagValues::default();
+    arguments.confinement.add_to(&mut flags)?;
+    let project = Project::open(&cwd, gates, &arguments.approval, &flags, invocation)?;
     let mut settings = project.settings.clone();
-    let sources = Settings::load(&cwd, project.trust, &invocation.host).sources;
-    if sources.of("sandbox.network").is_empty() {
+    if project.sources.of("sandbox.network").is_empty() {
         // Nobody sees where commands of a model reach to: only hosts that somebody named.
         settings.sandbox.network = NetworkMode::AllowList;
     }
-    arguments.confinement.apply(&mut settings.sandbox)?;
     let configuration = arguments.mcp.configuration(&project, &cwd, invocation)?;
     let front = match arguments.mode {
         Mode::Rpc if arguments.messages.is_empty() => Front::program(invocation),

@@ -75,6 +75,12 @@ fn reference() -> String {
             &format!("| `{}` | {} |", variable.name, variable.help),
         );
     }
+    for (name, key) in pirn_settings::setting_variables() {
+        line(
+            &mut text,
+            &format!("| `{name}` | Stands for the setting [`{key}`](settings.md) in one run |"),
+        );
+    }
     text.push_str(BEHAVIOUR);
     text
 }

@@ -12,15 +12,6 @@ use crate::invocation::Invocation;
 use crate::standard;
 use crate::trust::current;
 
-/// Reads the files; see [`told`].
-pub(crate) fn load(
-    folder: &Path,
-    trust: Trust,
-    invocation: &Invocation,
-) -> Result<Settings, Failure> {
-    Ok(told(Settings::load(folder, trust, &invocation.host))?.settings)
-}
-
 /// Tells in notes what is ignored. What is wrong is a failure, since a run with other settings than those meant may be less safe.
 pub(crate) fn told(loaded: Loaded) -> Result<Loaded, Failure> {
     let mut failure: Option<Failure> = None;
@@ -46,10 +37,10 @@ pub(crate) fn load_quietly(
     folder: &Path,
     trust: Trust,
     invocation: &Invocation,
-) -> Result<Settings, String> {
+) -> Result<Loaded, String> {
     let loaded = Settings::load(folder, trust, &invocation.host);
     match loaded.error() {
-        None => Ok(loaded.settings),
+        None => Ok(loaded),
         Some(problem) => Err(text(problem)),
     }
 }
@@ -64,7 +55,7 @@ pub(crate) fn summary(invocation: &Invocation) -> Result<String, String> {
     // What is wrong with the trust file has a line of its own.
     let trust = current(folder, &[ProjectFileKind::Settings], invocation)
         .map_or(Trust::Untrusted, |verdict| verdict.trust);
-    let settings = load_quietly(folder, trust, invocation)?;
+    let settings = load_quietly(folder, trust, invocation)?.settings;
     let sandbox = &settings.sandbox;
     let files = [
         user_file(&invocation.host).filter(|file| file.exists()),

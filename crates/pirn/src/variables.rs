@@ -28,7 +28,6 @@ macro_rules! variables {
 
 variables! {
     PIRN_HOME: "Folder of Pirn's own files instead of `~/.pirn`",
-    PIRN_SHELL: "Shell that the tool `bash` runs instead of `/bin/bash`",
     PIRN_BROWSER: "Command that opens pages, which gets the address as its last argument, instead of `xdg-open` or `open`",
     PIRN_MCP_TRACE: "When set, other commands than `pirn mcp` write a trace of MCP servers, too",
     HOME: "The user's home folder; without it, the one that the system knows",

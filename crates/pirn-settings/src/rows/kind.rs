@@ -136,6 +136,23 @@ impl Row {
         }
     }
 
+    /// Puts the entries that a list had before in front of those that were given for it.
+    pub(crate) fn keep_entries(&self, before: &Settings, given: &mut Settings) {
+        fn join<T: PartialEq>(mut all: Vec<T>, given: &mut Vec<T>) {
+            for entry in std::mem::take(given) {
+                if !all.contains(&entry) {
+                    all.push(entry);
+                }
+            }
+            *given = all;
+        }
+        match &self.kind {
+            Kind::Texts(_, list) => join(list(&mut before.clone()).clone(), list(given)),
+            Kind::Paths(list) => join(list(&mut before.clone()).clone(), list(given)),
+            Kind::Word(..) | Kind::Flag(_) | Kind::Whole(..) | Kind::Program(_) => {}
+        }
+    }
+
     /// Whether the value is a list.
     pub(crate) fn is_list(&self) -> bool {
         match self.kind {

@@ -71,7 +71,7 @@ fn values_count() {
       },
       "codemode": {"memoryMb": 64, "memoryTotalMb": 512, "cpuSeconds": 5, "timeoutSeconds": 60, "callsInFlight": 8,
         "callsMax": 100, "cellsMax": 4},
-      "bash": {"timeoutSeconds": 30},
+      "bash": {"shell": "/bin/dash", "timeoutSeconds": 30},
       "eval": {
         "python": "python3.12", "node": "/opt/node", "engine": "persistent", "allowNonInteractive": true,
         "requireConfirmation": false, "rememberApprovals": true, "effects": ["read"], "network": "on", "timeoutSeconds": 60
@@ -254,6 +254,7 @@ codemode.callsMax       | null                | 99999               | 99999
 codemode.callsMax       | null                | 100001              | 100000 !
 codemode.cellsMax       | null                | 127                 | 127
 codemode.cellsMax       | null                | 129                 | 128 !
+bash.shell              | null                | "./evil"            | null !
 bash.timeoutSeconds     | null                | 3600                | 3600
 eval.python             | null                | "./evil"            | null !
 eval.node               | "node"              | "./evil"            | "node" !

@@ -5,8 +5,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use pirn_sandbox::{HostRule, NetworkMode, Profile};
 
 use crate::failure::Failure;
-use crate::standard;
-use pirn_settings::SandboxSettings;
+use pirn_settings::FlagValues;
 
 /// Flags about confinement, for one run. They win over the settings.
 #[derive(Debug, Default, Args)]
@@ -64,26 +63,33 @@ pub(crate) fn chosen_network(
     }
 }
 
+/// Adds what was typed about the network of the setting `key`.
+pub(crate) fn network_flags(
+    key: &'static str,
+    mode: Option<NetworkMode>,
+    allow_host: &[HostRule],
+    flags: &mut FlagValues,
+) -> Result<(), Failure> {
+    let flag = match mode {
+        Some(_) => "--network",
+        None => "--allow-host",
+    };
+    let mode = chosen_network(mode, allow_host)?;
+    let hosts: Vec<String> = allow_host.iter().map(ToString::to_string).collect();
+    let hosts = (!hosts.is_empty()).then_some(hosts);
+    flags.set(flag, key, mode.map(NetworkMode::as_str)).set(
+        "--allow-host",
+        "sandbox.allowedHosts",
+        hosts,
+    );
+    Ok(())
+}
+
 impl ConfinementArguments {
-    /// Changes the settings to what was typed. Fails where that says two things at once.
-    pub(crate) fn apply(&self, settings: &mut SandboxSettings) -> Result<(), Failure> {
-        let network = chosen_network(self.network, &self.allow_host)?;
-        let hosts = self.allow_host.iter().map(ToString::to_string);
-        settings.allowed_hosts.extend(hosts);
-        settings.profile = self.sandbox.unwrap_or(settings.profile);
-        settings.network = network.unwrap_or(settings.network);
-        if settings.profile == Profile::Off && settings.network != NetworkMode::On {
-            let mode = settings.network.as_str();
-            if network.is_some() {
-                return Err(Failure::usage(format!(
-                    "--network {mode} needs a sandbox, and it is off"
-                ))
-                .hint("give --sandbox workspace-write or --sandbox read-only"));
-            }
-            standard::note(&format!(
-                "the setting sandbox.network is {mode}, but nothing keeps commands from the network: the sandbox is off"
-            ));
-        }
-        Ok(())
+    /// Adds what was typed. Fails where that says two things at once.
+    pub(crate) fn add_to(&self, flags: &mut FlagValues) -> Result<(), Failure> {
+        let profile = self.sandbox.map(Profile::as_str);
+        flags.set("--sandbox", "sandbox.profile", profile);
+        network_flags("sandbox.network", self.network, &self.allow_host, flags)
     }
 }

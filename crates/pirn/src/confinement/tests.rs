@@ -1,7 +1,6 @@
-use pirn_sandbox::{NetworkMode, Profile};
+use pirn_settings::{FlagValues, HostEnv, Settings, Trust};
 
 use super::ConfinementArguments;
-use pirn_settings::SandboxSettings;
 
 fn flags(line: &str) -> Result<ConfinementArguments, clap::Error> {
     use clap::{Args as _, FromArgMatches as _};
@@ -11,59 +10,57 @@ fn flags(line: &str) -> Result<ConfinementArguments, clap::Error> {
     ConfinementArguments::from_arg_matches(&matches)
 }
 
+/// What counts with a user's file and these flags.
+fn effective(file: &str, line: &str) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("settings.json"), file).unwrap();
+    let host = HostEnv {
+        pirn_home: Some(folder.path().to_owned()),
+        ..HostEnv::default()
+    };
+    let mut given = FlagValues::default();
+    if flags(line).unwrap().add_to(&mut given).is_err() {
+        return "usage".to_owned();
+    }
+    let project = "/srv/project".as_ref();
+    let loaded = Settings::load_with_flags(project, Trust::Untrusted, &host, &given);
+    if let Some(problem) = loaded.error() {
+        return format!("{}: {}", problem.place, problem.message);
+    }
+    let sandbox = &loaded.settings.sandbox;
+    format!(
+        "{} {} [{}]",
+        sandbox.profile.as_str(),
+        sandbox.network.as_str(),
+        sandbox.allowed_hosts.join(" ")
+    )
+}
+
 #[test]
 fn flags_win_over_settings() {
-    let off = SandboxSettings {
-        profile: Profile::Off,
-        ..SandboxSettings::default()
-    };
-    let listed = SandboxSettings {
-        network: NetworkMode::AllowList,
-        allowed_hosts: vec!["a".to_owned()],
-        ..SandboxSettings::default()
-    };
-    for (settings, line, expected) in [
-        (SandboxSettings::default(), "", "workspace-write on []"),
+    let off = r#"{"sandbox": {"profile": "off"}}"#;
+    let listed = r#"{"sandbox": {"network": "allow-list", "allowedHosts": ["a"]}}"#;
+    for (file, line, expected) in [
+        ("", "", "workspace-write on []"),
+        ("", "--sandbox read-only --network off", "read-only off []"),
         (
-            SandboxSettings::default(),
-            "--sandbox read-only --network off",
-            "read-only off []",
-        ),
-        (
-            SandboxSettings::default(),
+            "",
             "--allow-host b,*.c:80",
             "workspace-write allow-list [b *.c:80]",
         ),
-        (
-            listed.clone(),
-            "--allow-host b",
-            "workspace-write allow-list [a b]",
-        ),
+        (listed, "--allow-host b", "workspace-write allow-list [a b]"),
         (listed, "--network on", "workspace-write on [a]"),
+        ("", "--network on --allow-host b", "usage"),
         (
-            SandboxSettings::default(),
-            "--network on --allow-host b",
-            "error",
+            "",
+            "--sandbox off --allow-host b",
+            "--allow-host: sandbox.network: allow-list needs a sandbox, and it is off (flag --sandbox); give --sandbox \
+             workspace-write or --sandbox read-only",
         ),
-        (off.clone(), "--network off", "error"),
-        (
-            off.clone(),
-            "--network off --sandbox read-only",
-            "read-only off []",
-        ),
+        (off, "--network off --sandbox read-only", "read-only off []"),
         (off, "", "off on []"),
     ] {
-        let mut settings = settings;
-        let found = match flags(line).unwrap().apply(&mut settings) {
-            Ok(()) => format!(
-                "{} {} [{}]",
-                settings.profile.as_str(),
-                settings.network.as_str(),
-                settings.allowed_hosts.join(" ")
-            ),
-            Err(_) => "error".to_owned(),
-        };
-        assert_eq!(found, expected, "{line}");
+        assert_eq!(effective(file, line), expected, "{line}");
     }
     for line in [
         "--sandbox none",

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use pirn_sandbox::{Command, ExitStatus};
 use pirn_vm::{End, EngineOptions, Limits, Program, Step, Vm, VmEngine};
 
+use super::interpreters::{find_program, on_path, set_program};
 use super::{Report, confinement, interpreters};
 use crate::consent::Asking;
 use crate::event_loop;
@@ -14,7 +15,6 @@ use crate::invocation::{Display, Invocation, Stream};
 use crate::mcp;
 use crate::settings;
 use crate::trust;
-use crate::variables::PATH;
 
 /// One thing to look at.
 pub(super) struct Check {
@@ -178,15 +178,13 @@ fn run_true(invocation: &Invocation) -> anyhow::Result<()> {
 }
 
 fn bash(invocation: &Invocation) -> Report {
-    if let Some(shell) = &invocation.host.shell {
-        let shown = shell.display();
-        return if shell.is_file() {
-            Report::good(format!("{shown}, from PIRN_SHELL"))
-        } else {
-            Report::lacking(
-                format!("PIRN_SHELL names {shown}, which is not a file"),
-                "correct or unset PIRN_SHELL; the tool bash cannot run",
-            )
+    if let Some((shell, from)) = set_program("bash.shell", invocation) {
+        return match find_program(&shell) {
+            Some(path) => Report::good(format!("{}, from {from}", path.display())),
+            None => Report::lacking(
+                format!("{shell} was not found, from {from}"),
+                format!("correct {from} or take it out; the tool bash cannot run"),
+            ),
         };
     }
     let usual = PathBuf::from("/bin/bash");
@@ -208,12 +206,6 @@ fn git(_invocation: &Invocation) -> Report {
             "install git; scripts that ask it say less without it",
         ),
     }
-}
-
-pub(super) fn on_path(program: &str) -> Option<PathBuf> {
-    std::env::split_paths(&PATH.read()?)
-        .map(|folder| folder.join(program))
-        .find(|candidate| candidate.is_file())
 }
 
 fn terminal(invocation: &Invocation) -> Report {

@@ -6,11 +6,10 @@ use std::time::Duration;
 use pirn_sandbox::Command;
 
 use super::Report;
-use super::checks::on_path;
 use crate::event_loop;
 use crate::invocation::Invocation;
-use pirn_settings::Settings;
-use pirn_settings::Trust;
+use crate::variables::PATH;
+use pirn_settings::{SettingKey, Trust};
 
 /// How long an interpreter may take to tell its version on the busiest machine.
 const VERSION_WAIT: Duration = Duration::from_secs(10);
@@ -18,9 +17,7 @@ const VERSION_WAIT: Duration = Duration::from_secs(10);
 const VERSION_BYTES_MAX: usize = 200;
 
 pub(super) fn python(invocation: &Invocation) -> Report {
-    let set = own_settings(invocation).and_then(|settings| settings.eval.python);
     interpreter(
-        set.as_deref(),
         "python3",
         "eval.python",
         "install Python 3, or set eval.python; until then `eval` runs no Python",
@@ -29,9 +26,7 @@ pub(super) fn python(invocation: &Invocation) -> Report {
 }
 
 pub(super) fn node(invocation: &Invocation) -> Report {
-    let set = own_settings(invocation).and_then(|settings| settings.eval.node);
     interpreter(
-        set.as_deref(),
         "node",
         "eval.node",
         "install Node.js, or set eval.node; until then `eval` runs JavaScript in Pirn's own engine",
@@ -39,29 +34,37 @@ pub(super) fn node(invocation: &Invocation) -> Report {
     )
 }
 
-/// The user's own settings, which alone decide about interpreters; what is wrong with them has a line of its own.
-fn own_settings(invocation: &Invocation) -> Option<Settings> {
-    crate::settings::load_quietly(&invocation.host.cwd, Trust::Untrusted, invocation).ok()
+/// The program that the setting of this key names, and where it is set. The user's own settings alone decide about programs; what
+/// is wrong with them has a line of its own.
+pub(super) fn set_program(key: &str, invocation: &Invocation) -> Option<(String, String)> {
+    let folder = &invocation.host.cwd;
+    let loaded = crate::settings::load_quietly(folder, Trust::Untrusted, invocation).ok()?;
+    let set = loaded.value(SettingKey::find(key).ok()?);
+    let from = set.sources.last()?;
+    Some((set.value.as_str()?.to_owned(), format!("{key} ({from})")))
 }
 
-fn interpreter(
-    set: Option<&str>,
-    usual: &str,
-    setting: &str,
-    remedy: &str,
-    invocation: &Invocation,
-) -> Report {
-    let name = set.unwrap_or(usual);
-    let path = if name.contains('/') {
+/// The file of a program that is given as a path or a name.
+pub(super) fn find_program(name: &str) -> Option<PathBuf> {
+    if name.contains('/') {
         Some(PathBuf::from(name)).filter(|path| path.is_file())
     } else {
         on_path(name)
+    }
+}
+
+pub(super) fn on_path(program: &str) -> Option<PathBuf> {
+    std::env::split_paths(&PATH.read()?)
+        .map(|folder| folder.join(program))
+        .find(|candidate| candidate.is_file())
+}
+
+fn interpreter(usual: &str, setting: &str, remedy: &str, invocation: &Invocation) -> Report {
+    let (name, from) = match set_program(setting, invocation) {
+        Some((name, from)) => (name, format!(", from {from}")),
+        None => (usual.to_owned(), String::new()),
     };
-    let from = match set {
-        Some(_) => format!(", from {setting}"),
-        None => String::new(),
-    };
-    let Some(path) = path else {
+    let Some(path) = find_program(&name) else {
         return Report::lacking(format!("{name} was not found{from}"), remedy);
     };
     match version(&path, invocation) {

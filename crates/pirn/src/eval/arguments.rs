@@ -1,7 +1,6 @@
 //! What can be typed after `pirn eval`.
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use clap::{Args, ValueHint};
 use pirn_eval::Language;
@@ -109,7 +108,7 @@ pub(crate) struct EvalArguments {
         value_parser = clap::value_parser!(u64).range(1..=TIMEOUT_SECONDS_MAX),
         help_heading = "Limits"
     )]
-    timeout: Option<u64>,
+    pub(super) timeout: Option<u64>,
 }
 
 impl EvalArguments {
@@ -120,10 +119,5 @@ impl EvalArguments {
             (_, true) => Some(Language::JavaScript),
             (false, false) => None,
         }
-    }
-
-    /// The time-out that was given.
-    pub(super) fn timeout(&self) -> Option<Duration> {
-        self.timeout.map(Duration::from_secs)
     }
 }

@@ -9,8 +9,7 @@ use crate::failure::Failure;
 use crate::invocation::Invocation;
 use crate::project::Project;
 use crate::trust::current;
-use pirn_settings::Settings;
-use pirn_settings::{ProjectFileKind, StoreError, Trust, project_folder};
+use pirn_settings::{FlagValues, ProjectFileKind, Settings, StoreError, Trust, project_folder};
 use pirn_terminal::on_one_line;
 
 /// The configuration's name, in Pirn's folder and in the project's.
@@ -80,7 +79,13 @@ impl Configuration {
     ) -> Result<Option<Self>, Failure> {
         let folder = &invocation.host.cwd;
         let gates = [ProjectFileKind::Settings, ProjectFileKind::McpServers];
-        let project = Project::open(folder, &gates, &files.approval, invocation)?;
+        let project = Project::open(
+            folder,
+            &gates,
+            &files.approval,
+            &FlagValues::default(),
+            invocation,
+        )?;
         Self::load(&files.configuration, &project, folder, invocation)
     }
 

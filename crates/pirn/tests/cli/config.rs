@@ -48,6 +48,45 @@ fn values_are_listed_with_where_they_come_from() {
 }
 
 #[test]
+fn a_variable_that_stands_for_a_setting_is_a_source() {
+    let place = Place::new();
+    place.write_settings("{\"bash\": {\"shell\": \"/bin/dash\"}}");
+    let run = |arguments: &[&str], shell: &str| {
+        let mut pirn = place.pirn(arguments);
+        pirn.env("PIRN_SHELL", shell);
+        place.ended(pirn.output().unwrap())
+    };
+    let list = run(&["config", "list"], "/bin/sh").good();
+    let row = list.lines().find(|line| line.starts_with("bash.shell"));
+    let cells: Vec<&str> = row.unwrap().split_whitespace().collect();
+    assert_eq!(
+        cells,
+        ["bash.shell", "/bin/sh", "environment", "PIRN_SHELL"]
+    );
+    let shell = run(&["config", "get", "bash.shell", "--json"], "/bin/sh").json();
+    assert_eq!(shell["value"], "/bin/sh");
+    assert_eq!(
+        shell["sources"],
+        serde_json::json!([{"from": "environment", "name": "PIRN_SHELL"}])
+    );
+    let wrong = run(&["config", "list"], " ");
+    assert_eq!(wrong.code, Some(2));
+    assert!(
+        wrong
+            .stderr
+            .starts_with("error: PIRN_SHELL: bash.shell: must be a path or a name"),
+        "{wrong:#?}"
+    );
+    let doctor = run(&["doctor"], "/no/shell");
+    assert!(
+        doctor
+            .stdout
+            .contains("/no/shell was not found, from bash.shell (environment PIRN_SHELL)"),
+        "{doctor:#?}"
+    );
+}
+
+#[test]
 fn a_change_keeps_comments_and_wrong_values_are_refused() {
     let place = Place::new();
     place.write_settings("{\n  // Careful\n  \"sandbox\": {\"network\": \"off\"},\n}\n");

@@ -44,6 +44,16 @@ fn flags_win_over_settings() {
     check(&[], "read-only off");
     check(&["--sandbox", "workspace-write"], "workspace-write off");
     check(&["--network", "on"], "read-only on");
+    let (_, said) = confinement(&place, &["--sandbox", "off", "--network", "allow-list"]);
+    assert!(
+        said.starts_with("error: --network: sandbox.network: allow-list needs a sandbox, and it is off (flag --sandbox)"),
+        "{said}"
+    );
+    let (_, said) = confinement(&place, &["--sandbox", "off"]);
+    assert!(
+        said.starts_with("note: [PLACE]/home/.pirn/settings.json:3: sandbox.network: off, but nothing keeps commands from the network"),
+        "{said}"
+    );
 }
 
 #[test]
