@@ -17,9 +17,9 @@ use serde_json::{Map, json};
 pub use places::discover_imports;
 
 use pirn_mcp::{
-    ConfigProblem, HttpEntry, HttpKind, NewServer, Scope, ServerEntry, Severity, TransportEntry,
-    names_clash, parse_config,
+    HttpEntry, HttpKind, NewServer, Scope, ServerEntry, TransportEntry, names_clash, parse_config,
 };
+use pirn_settings::{Place, Problem, Severity};
 
 /// Claude Code keeps more than its configuration in its file.
 const IMPORT_BYTES_MAX: u64 = 64 * 1024 * 1024;
@@ -96,7 +96,7 @@ pub struct ImportPlan {
     /// The servers, in the order of the sources and of their files.
     pub rows: Vec<ImportRow>,
     /// Files that cannot be read and servers that cannot be converted.
-    pub problems: Vec<ConfigProblem>,
+    pub problems: Vec<Problem>,
 }
 
 /// One server that could be taken over.
@@ -283,14 +283,8 @@ fn refused(name: &str, server: &NewServer) -> Option<String> {
     servers.insert(name.to_owned(), server.to_json());
     let text = json!({ "mcpServers": servers }).to_string();
     let parsed = parse_config(Scope::User, Path::new(""), &text);
-    let error = parsed
-        .problems
-        .iter()
-        .find(|problem| problem.severity == Severity::Error)?;
-    Some(match &error.field {
-        Some(field) => format!("{field}: {}", error.message),
-        None => error.message.clone(),
-    })
+    let error = parsed.problems.iter().find(|problem| problem.is_error())?;
+    Some(error.what())
 }
 
 /// A name that a server can have here.
@@ -307,13 +301,15 @@ fn problem(
     line: Option<u32>,
     server: Option<String>,
     message: String,
-) -> ConfigProblem {
-    ConfigProblem {
+) -> Problem {
+    Problem {
         severity: Severity::Error,
-        file: source.file.clone(),
-        line,
+        place: Place::File {
+            path: source.file.clone(),
+            line,
+        },
         server,
-        field: None,
+        key: None,
         message,
     }
 }

@@ -10,7 +10,6 @@ mod entry;
 mod keys;
 mod load;
 mod new_server;
-mod problem;
 mod resolve;
 mod schema;
 
@@ -25,7 +24,6 @@ pub use entry::{
 };
 pub use load::{ConfigFile, LoadedConfig, load};
 pub use new_server::NewServer;
-pub use problem::{ConfigProblem, Severity};
 pub use resolve::{
     ALLOWED_VARIABLES, ALLOWED_VARIABLES_WINDOWS, CommandRunner, ConfigEnvironment, ShellRunner,
 };

@@ -63,11 +63,11 @@ mod wire;
 pub use authorization::{Authorizer, Challenge, Next};
 pub use config::{
     ALLOWED_VARIABLES, ALLOWED_VARIABLES_WINDOWS, AnnotationTrust, ClientRegistration,
-    CommandRunner, ConfigEnvironment, ConfigFile, ConfigProblem, Edit, EditOutcome, EffectRules,
-    HttpEntry, HttpKind, HttpServer, LoadedConfig, McpExposure, NewServer, OAuthSettings,
-    ParsedConfig, ResolvedServer, SandboxEntry, Scope, ServerEntry, ServerOrigin, Setting,
-    Severity, ShellRunner, StartMode, StdioEntry, StdioServer, Timeouts, ToolExposures, Transport,
-    TransportEntry, WhenMissing, config_schema, edit_config, load, names_clash, parse_config,
+    CommandRunner, ConfigEnvironment, ConfigFile, Edit, EditOutcome, EffectRules, HttpEntry,
+    HttpKind, HttpServer, LoadedConfig, McpExposure, NewServer, OAuthSettings, ParsedConfig,
+    ResolvedServer, SandboxEntry, Scope, ServerEntry, ServerOrigin, Setting, ShellRunner,
+    StartMode, StdioEntry, StdioServer, Timeouts, ToolExposures, Transport, TransportEntry,
+    WhenMissing, config_schema, edit_config, load, names_clash, parse_config,
 };
 pub use connection::ServerFacts;
 pub use elicitation::{ElicitationAnswer, ElicitationKind, ElicitationRequest, Elicitor};

@@ -1,15 +1,18 @@
 //! One file of settings: what it gives, and what is wrong in it.
 
-use std::io;
 use std::path::{Path, PathBuf};
 
-use pirn_jsonc::{Member, Node, Tree, parse, read_bounded};
+use pirn_jsonc::{Member, Node, Tree};
 use pirn_sandbox::HostRule;
 use pirn_tool::closest;
 
 use crate::rows::{FORMER_WORDS, Form, GROUPS, Kind, ROWS, Row, is_group, row};
-use crate::settings::{FILE_BYTES_MAX, Loaded, Paths, Problem, Severity};
+use crate::settings::{FILE_BYTES_MAX, Loaded, Paths};
 use crate::source::{Layer, Source};
+use crate::table::{
+    NameFinding, Place, Problem, Severity, check_name, choice, elements, flag, must_be,
+    read_file_root, whole,
+};
 use crate::values::{Settings, THE_DEFAULTS};
 
 /// What one file gives.
@@ -47,11 +50,7 @@ impl std::fmt::Debug for Given {
 impl Document {
     /// A problem with what is given for a setting.
     pub(crate) fn problem(&self, severity: Severity, given: &Given, message: &str) -> Problem {
-        self.problem_at(
-            severity,
-            given.node.line,
-            &format!("{}: {message}", given.row.key),
-        )
+        self.problem_at(severity, Some(given.node.line), given.row.key, message)
     }
 
     /// Where a setting is given.
@@ -63,10 +62,21 @@ impl Document {
         }
     }
 
-    fn problem_at(&self, severity: Severity, line: u32, message: &str) -> Problem {
+    fn problem_at(
+        &self,
+        severity: Severity,
+        line: Option<u32>,
+        key: &str,
+        message: &str,
+    ) -> Problem {
         Problem {
             severity,
-            place: format!("{}:{line}", self.path.display()),
+            place: Place::File {
+                path: self.path.clone(),
+                line,
+            },
+            server: None,
+            key: (!key.is_empty()).then(|| key.to_owned()),
             message: message.to_owned(),
         }
     }
@@ -78,43 +88,28 @@ pub(crate) fn read(path: &Path, problems: &mut Vec<Problem>) -> Document {
         path: path.to_owned(),
         given: Vec::new(),
     };
-    match read_bounded(path, FILE_BYTES_MAX) {
-        Ok(text) => document.take(&text, problems),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-        Err(error) => problems.push(Problem {
-            severity: Severity::Error,
-            place: path.display().to_string(),
-            message: format!("cannot be read: {error}"),
-        }),
+    match read_file_root(path, FILE_BYTES_MAX, "{\"sandbox\": {…}}") {
+        Ok(Some(root)) => document.take_group("", root.members(), problems),
+        Ok(None) => {}
+        Err(error) if error.is_missing() => {}
+        Err(error) => {
+            let (line, message) = error.into_parts();
+            problems.push(document.problem_at(Severity::Error, line, "", &message));
+        }
     }
     document
 }
 
 impl Document {
-    fn take(&mut self, text: &str, problems: &mut Vec<Problem>) {
-        let root = match parse(text) {
-            Ok(Some(root)) => root,
-            // Somebody is about to fill it.
-            Ok(None) => return,
-            Err(error) => {
-                let message = format!("is not valid JSON: {}", error.message);
-                problems.push(self.problem_at(Severity::Error, error.line, &message));
-                return;
-            }
-        };
-        if !root.is_object() {
-            let message = "must hold an object: {\"sandbox\": {…}}";
-            problems.push(self.problem_at(Severity::Error, root.line, message));
-            return;
-        }
-        self.take_group("", root.members(), problems);
-    }
-
     /// Takes what is written in a group; `prefix` is its key with a point, or nothing.
     fn take_group(&mut self, prefix: &str, members: &[Member], problems: &mut Vec<Problem>) {
         for (index, member) in members.iter().enumerate() {
             let key = format!("{prefix}{}", member.name);
-            if self.is_repeated(members, index, &key, problems) {
+            if let Some(NameFinding::Repeated { first_line }) = check_name(members, index, |_| true)
+            {
+                // The later one may be the one that was meant.
+                let message = format!("is given twice; line {first_line} has it already");
+                problems.push(self.problem_at(Severity::Error, Some(member.line), &key, &message));
                 continue;
             }
             // A key with a point in it is written as the name of a group and what is in it.
@@ -137,8 +132,13 @@ impl Document {
                     self.take_group(&format!("{key}."), below, problems);
                 }
                 (None, _) if is_group(&key) => {
-                    let message = format!("{key} must be an object");
-                    problems.push(self.problem_at(Severity::Error, member.line, &message));
+                    let line = Some(member.line);
+                    problems.push(self.problem_at(
+                        Severity::Error,
+                        line,
+                        &key,
+                        "must be an object",
+                    ));
                 }
                 (None, _) if key == "$schema" => {}
                 (None, _) => problems.push(self.unknown(member.line, &key)),
@@ -146,38 +146,16 @@ impl Document {
         }
     }
 
-    fn is_repeated(
-        &self,
-        members: &[Member],
-        index: usize,
-        key: &str,
-        problems: &mut Vec<Problem>,
-    ) -> bool {
-        let Some(member) = members.get(index) else {
-            return false;
-        };
-        let mut earlier = members.iter().take(index);
-        let Some(first) = earlier.find(|other| other.name == member.name) else {
-            return false;
-        };
-        let message = format!("{key}: is given twice; line {} has it already", first.line);
-        // The later one may be the one that was meant.
-        problems.push(self.problem_at(Severity::Error, member.line, &message));
-        true
-    }
-
     fn unknown(&self, line: u32, key: &str) -> Problem {
         let message = match meant_by(key) {
             Some(meant) if meant == key => {
                 let (group, name) = meant.split_once('.').unwrap_or((meant, ""));
-                format!(
-                    "{key}: is not a setting here; it is written {{\"{group}\": {{\"{name}\": …}}}}"
-                )
+                format!("is not a setting here; it is written {{\"{group}\": {{\"{name}\": …}}}}")
             }
-            Some(meant) => format!("{key}: is not a setting and is ignored; did you mean {meant}?"),
-            None => format!("{key}: is not a setting and is ignored"),
+            Some(meant) => format!("is not a setting and is ignored; did you mean {meant}?"),
+            None => "is not a setting and is ignored".to_owned(),
         };
-        self.problem_at(Severity::Note, line, &message)
+        self.problem_at(Severity::Note, Some(line), key, &message)
     }
 }
 
@@ -242,22 +220,13 @@ pub(crate) fn set(
 ) -> Result<(), String> {
     let node = &given.node;
     match &given.row.kind {
-        Kind::Word(words, set, _) => node
-            .text()
-            .and_then(|word| set(settings, word))
-            .ok_or_else(|| must_be(words, node.text())),
-        Kind::Flag(flag) => {
-            *flag(settings) = node.flag().ok_or("must be true or false, without quotes")?;
+        Kind::Word(words, set, _) => choice(node, words, |word| set(settings, word)),
+        Kind::Flag(place) => {
+            *place(settings) = flag(node)?;
             Ok(())
         }
         Kind::Whole(bounded) => {
-            let (least, most) = (bounded.least, bounded.most);
-            let number = node
-                .number()
-                .and_then(whole)
-                .filter(|number| (least..=most).contains(number))
-                .ok_or_else(|| format!("must be a whole number from {least} to {most}"))?;
-            bounded.set(settings, number);
+            bounded.set(settings, whole(node, bounded.least, bounded.most)?);
             Ok(())
         }
         Kind::Program(program) => {
@@ -281,10 +250,7 @@ pub(crate) fn set(
 
 /// A list whose elements are read one by one.
 fn each<T>(node: &Node, read: impl Fn(&str) -> Result<T, String>) -> Result<Vec<T>, String> {
-    let Tree::List(elements) = &node.value else {
-        return Err("must be an array of strings".to_owned());
-    };
-    elements
+    elements(node)?
         .iter()
         .map(|element| {
             let text = element.text().ok_or_else(|| {
@@ -321,10 +287,10 @@ fn checked(form: Form, text: &str) -> Result<String, String> {
                 .then(|| text.to_owned())
                 .ok_or_else(|| format!("\"{text}\" is no name of a variable"))
         }
-        Form::Word(words) => words
-            .contains(&text)
-            .then(|| text.to_owned())
-            .ok_or_else(|| format!("\"{text}\" {}", must_be(words, Some(text)))),
+        Form::Word(words) => {
+            let known = words.contains(&text).then(|| text.to_owned());
+            known.ok_or_else(|| format!("\"{text}\" {}", must_be(words, Some(text))))
+        }
     }
 }
 
@@ -346,34 +312,5 @@ fn path(text: &str, layer: Layer, paths: &Paths<'_>) -> Result<PathBuf, String> 
         _ if written.is_absolute() => Ok(written.to_owned()),
         Layer::Project => Ok(paths.folder.join(written)),
         Layer::User => Err(format!("\"{text}\" must be absolute or begin with ~/")),
-    }
-}
-
-/// The whole number that this is.
-fn whole(number: f64) -> Option<u64> {
-    // Beyond it `f64` has no exact whole numbers, and no setting goes that far.
-    const EXACT_MAX: f64 = 9_007_199_254_740_992.0;
-    let is_whole = number.fract() == 0.0 && (0.0..EXACT_MAX).contains(&number);
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "it is whole and within bounds"
-    )]
-    is_whole.then_some(number as u64)
-}
-
-/// What a value has to be, with the word that was probably meant.
-fn must_be(words: &[&str], given: Option<&str>) -> String {
-    let meant = given.and_then(|given| closest(given, words.iter().copied()));
-    let meant = meant.map_or_else(String::new, |word| format!("; did you mean \"{word}\"?"));
-    format!("must be {}{meant}", one_of(words))
-}
-
-/// Words for a message.
-fn one_of(words: &[&str]) -> String {
-    let quoted: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
-    match quoted.split_last() {
-        Some((last, rest)) if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
-        _ => quoted.concat(),
     }
 }

@@ -36,6 +36,7 @@ mod project;
 mod rows;
 mod settings;
 mod source;
+pub mod table;
 #[cfg(test)]
 mod tests;
 mod trust;
@@ -44,8 +45,9 @@ mod values;
 pub use edit::{ChangeError, SettingKey, SettingValue, UnknownSetting, settings_file};
 pub use host_env::HostEnv;
 pub use overrides::{FlagValues, setting_variables};
-pub use settings::{Loaded, Problem, Severity, add_to_list, project_file, user_file};
+pub use settings::{Loaded, add_to_list, project_file, user_file};
 pub use source::{Layer, Source, Sources};
+pub use table::{Place, Problem, Severity};
 pub use trust::{
     Decision, DefaultTrust, HookAnswer, PROJECT_PYTHONS, ProjectFile, ProjectFileKind,
     ProjectTrust, Reason, StoreError, Trust, TrustAnswer, TrustHook, TrustStore, UserFolders,

@@ -7,8 +7,9 @@ use serde_json::Value;
 
 use crate::document::{Given, set};
 use crate::rows::{Row, VARIABLES, row};
-use crate::settings::{Loaded, Paths, Problem, Severity};
+use crate::settings::{Loaded, Paths};
 use crate::source::{Layer, Source};
+use crate::table::{Problem, Severity};
 
 /// Settings that were given as flags, in the order in which they count. What a flag gives for a list is added to the list.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -43,7 +44,9 @@ impl FlagValues {
                 None => loaded.problems.push(Problem {
                     severity: Severity::Error,
                     place: source.place(),
-                    message: format!("there is no setting {key}"),
+                    server: None,
+                    key: Some((*key).to_owned()),
+                    message: "there is no such setting".to_owned(),
                 }),
             }
         }
@@ -92,7 +95,9 @@ fn apply(row: &'static Row, value: &Value, source: Source, paths: &Paths<'_>, lo
         Err(message) => loaded.problems.push(Problem {
             severity: Severity::Error,
             place: source.place(),
-            message: format!("{}: {message}", row.key),
+            server: None,
+            key: Some(row.key.to_owned()),
+            message,
         }),
     }
 }
@@ -124,7 +129,9 @@ pub(crate) fn check_together(loaded: &mut Loaded) {
     loaded.problems.push(Problem {
         severity,
         place: network.place(),
-        message: format!("sandbox.network: {message}"),
+        server: None,
+        key: Some("sandbox.network".to_owned()),
+        message,
     });
 }
 

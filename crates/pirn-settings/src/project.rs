@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 
 use crate::document::{Document, Given, set};
 use crate::rows::{Kind, ProjectRule};
-use crate::settings::{Loaded, Paths, Severity};
+use crate::settings::{Loaded, Paths};
 use crate::source::Layer;
+use crate::table::Severity;
 use crate::values::Settings;
 
 /// Makes the user's settings stricter by a project's file. What would make them weaker is left out and noted.

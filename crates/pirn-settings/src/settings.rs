@@ -9,6 +9,7 @@ use crate::host_env::HostEnv;
 use crate::overrides::{self, FlagValues};
 use crate::project;
 use crate::source::Sources;
+use crate::table::Problem;
 use crate::trust::{DefaultTrust, Trust, project_folder};
 use crate::values::Settings;
 
@@ -16,26 +17,6 @@ use crate::values::Settings;
 const FILE_NAME: &str = "settings.json";
 /// Far beyond what anybody writes by hand; a device given by mistake is not read for ever.
 pub(crate) const FILE_BYTES_MAX: u64 = 1 << 20;
-
-/// Something about a file of settings.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Problem {
-    /// Whether anything may be run.
-    pub severity: Severity,
-    /// Where it is: `FILE`, or `FILE:LINE` where the line is known; the flag or the variable.
-    pub place: String,
-    /// What is wrong, and what is done about it.
-    pub message: String,
-}
-
-/// How bad a problem is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Severity {
-    /// Nothing should be run: what was meant to be safe may not be.
-    Error,
-    /// Something in a file is ignored; the rest counts.
-    Note,
-}
 
 /// Settings as they were read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -77,9 +58,7 @@ impl Settings {
 impl Loaded {
     /// The first thing that is wrong enough to run nothing.
     pub fn error(&self) -> Option<&Problem> {
-        self.problems
-            .iter()
-            .find(|problem| problem.severity == Severity::Error)
+        self.problems.iter().find(|problem| problem.is_error())
     }
 
     /// What the user says about projects that nobody decided about. The question, where the files are wrong.

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 
+use crate::table::Place;
+
 /// Whose file it is. A project's relative paths start at the project.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Layer {
@@ -42,11 +44,15 @@ pub enum Source {
 }
 
 impl Source {
-    /// Where a problem with the value is: `FILE:LINE`, `--flag` or the variable.
-    pub(crate) fn place(&self) -> String {
+    /// Where a problem with the value is.
+    pub fn place(&self) -> Place {
         match self {
-            Self::File { path, line, .. } => format!("{}:{line}", path.display()),
-            Self::Flag(name) | Self::Environment(name) => name.clone(),
+            Self::File { path, line, .. } => Place::File {
+                path: path.clone(),
+                line: Some(*line),
+            },
+            Self::Flag(name) => Place::Flag(name.clone()),
+            Self::Environment(name) => Place::Variable(name.clone()),
         }
     }
 }

@@ -6,6 +6,7 @@ use std::path::Path;
 use serde_json::{Map, Value, json};
 
 use crate::rows::{Form, GROUPS, Kind, ProjectRule, ROWS, Row};
+use crate::table::{Key, Shape};
 
 const OPENING: &str = "\
 # Settings
@@ -145,24 +146,27 @@ fn schema() -> Value {
 }
 
 fn property(row: &Row) -> Value {
-    let mut schema = match &row.kind {
-        Kind::Word(words, ..) => json!({"enum": words}),
-        Kind::Flag(_) => json!({"type": "boolean"}),
-        Kind::Whole(whole) => {
-            json!({"type": "integer", "minimum": whole.least, "maximum": whole.most})
-        }
-        Kind::Program(_) => json!({"type": "string", "minLength": 1}),
-        Kind::Texts(Form::Word(words), _) => json!({"type": "array", "items": {"enum": words}}),
+    let shape = match &row.kind {
+        Kind::Word(words, ..) => Shape::Choice(words),
+        Kind::Flag(_) => Shape::Flag,
+        Kind::Whole(whole) => Shape::Whole {
+            least: whole.least,
+            most: whole.most,
+        },
+        Kind::Program(_) => Shape::Filled,
+        Kind::Texts(Form::Word(words), _) => Shape::Choices(words),
         Kind::Texts(Form::Host | Form::Pattern | Form::Variable, _) | Kind::Paths(_) => {
-            json!({"type": "array", "items": {"type": "string", "minLength": 1}})
+            Shape::List(&Shape::Filled)
         }
     };
-    schema["description"] = json!(row.help);
-    let default: Value = serde_json::from_str(row.default).expect("defaults are JSON");
-    if !default.is_null() {
-        schema["default"] = default;
-    }
-    schema
+    let key = Key {
+        name: row.key,
+        only_with: None,
+        shape,
+        default: Some(row.default),
+        help: row.help,
+    };
+    Value::Object(key.schema())
 }
 
 fn check_fresh(name: &str, wanted: &str) {

@@ -12,7 +12,6 @@ use std::time::Duration;
 
 use pirn_codemode::{Abort, OutputFolder, ScriptLimits, StoreBackend, store_notes, tool_names};
 use pirn_file::SpillFolder;
-use pirn_mcp::ConfigProblem;
 use pirn_runtime::{
     Client, ClientOptions, Confinement, EffectPolicy, Runtime, RuntimeBuilder, ScriptEnd,
     ScriptRun, ToolFilter, engine_options, script_limits, servers_of,
@@ -34,7 +33,7 @@ use crate::project::Project;
 use crate::questions::{self, Asker, TerminalQuestions};
 use crate::standard;
 use answer::Answering;
-use pirn_settings::{CodemodeSettings, FlagValues, Settings};
+use pirn_settings::{CodemodeSettings, FlagValues, Problem, Settings};
 use source::ScriptFile;
 
 pub(crate) use screen::{CallDisplay, Items, Questions, Screen, ScreenOptions, ScreenWire};
@@ -98,7 +97,7 @@ pub(crate) fn run(arguments: ExecArguments, invocation: &Invocation) -> Result<E
         let abort = abort.clone();
         move || abort.abort("Interrupted")
     })?;
-    let problems: Vec<ConfigProblem> = configuration
+    let problems: Vec<Problem> = configuration
         .iter()
         .flat_map(Configuration::errors)
         .cloned()

@@ -2,9 +2,7 @@
 
 use std::path::Path;
 
-use pirn_settings::{
-    Loaded, Problem, ProjectFileKind, Settings, Severity, Trust, project_file, user_file,
-};
+use pirn_settings::{Loaded, ProjectFileKind, Settings, Severity, Trust, project_file, user_file};
 use pirn_terminal::on_one_line;
 
 use crate::failure::Failure;
@@ -16,7 +14,7 @@ use crate::trust::current;
 pub(crate) fn told(loaded: Loaded) -> Result<Loaded, Failure> {
     let mut failure: Option<Failure> = None;
     for problem in &loaded.problems {
-        let text = on_one_line(&text(problem));
+        let text = on_one_line(&problem.to_string());
         match (problem.severity, failure.take()) {
             (Severity::Note, so_far) => {
                 standard::note(&text);
@@ -41,12 +39,8 @@ pub(crate) fn load_quietly(
     let loaded = Settings::load(folder, trust, &invocation.host);
     match loaded.error() {
         None => Ok(loaded),
-        Some(problem) => Err(text(problem)),
+        Some(problem) => Err(problem.to_string()),
     }
-}
-
-fn text(problem: &Problem) -> String {
-    format!("{}: {}", problem.place, problem.message)
 }
 
 /// What counts in the current folder, in a few words, without asking about trust.

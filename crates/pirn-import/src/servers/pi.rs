@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::{Converted, Found};
-use pirn_mcp::{NewServer, Scope, Severity, TransportEntry, parse_config};
+use pirn_mcp::{NewServer, Scope, TransportEntry, parse_config};
 
 /// Converts the servers of a file.
 pub(super) fn convert(file: &Path, text: &str) -> Converted {
@@ -11,13 +11,10 @@ pub(super) fn convert(file: &Path, text: &str) -> Converted {
     let document = parse_config(Scope::Project, file, text);
     let mut converted = Converted::default();
     for problem in &document.problems {
-        if problem.severity == Severity::Error {
-            let message = match &problem.field {
-                Some(field) => format!("{field}: {}", problem.message),
-                None => problem.message.clone(),
-            };
+        if problem.is_error() {
+            let message = problem.what();
             let name = problem.server.clone().unwrap_or_default();
-            let line = problem.line.unwrap_or_default();
+            let line = problem.line().unwrap_or_default();
             converted.failed.push((line, name, message));
         }
     }
@@ -27,7 +24,7 @@ pub(super) fn convert(file: &Path, text: &str) -> Converted {
             .iter()
             .filter(|problem| problem.server.as_ref() == Some(&entry.name))
             .map(|problem| {
-                let field = problem.field.as_deref().unwrap_or_default();
+                let field = problem.key.as_deref().unwrap_or_default();
                 format!("{field} {}", problem.message)
             });
         converted.found.push(Found {

@@ -8,11 +8,12 @@ mod server;
 use std::path::Path;
 
 use fields::Fields;
-use pirn_jsonc::{Member, Tree};
+use pirn_jsonc::Member;
+use pirn_settings::table::{Problem, Severity, read_root};
 pub(crate) use server::check_url;
 
 use crate::config::keys::FILE_KEYS;
-use crate::config::{ConfigProblem, McpExposure, Scope, ServerEntry, Severity, ToolExposures};
+use crate::config::{McpExposure, Scope, ServerEntry, ToolExposures};
 
 /// What one file holds.
 #[derive(Debug, Default, PartialEq)]
@@ -20,7 +21,7 @@ pub(crate) struct Document {
     /// Its valid entries, in the order written.
     pub(crate) servers: Vec<Written>,
     /// Everything that is wrong.
-    pub(crate) problems: Vec<ConfigProblem>,
+    pub(crate) problems: Vec<Problem>,
     /// `autoEnableCodemode`, where it is written.
     pub(crate) auto_enable_codemode: Option<bool>,
 }
@@ -54,7 +55,7 @@ pub struct ParsedConfig {
     /// Its own servers, in the order written; what it changes of others is left out.
     pub servers: Vec<ServerEntry>,
     /// Everything that is wrong with it.
-    pub problems: Vec<ConfigProblem>,
+    pub problems: Vec<Problem>,
 }
 
 /// Reads the text of a file by itself. Nothing is read from `file`, which is for messages.
@@ -83,28 +84,17 @@ impl Written {
 /// Reads the text of a file.
 pub(crate) fn parse_document(scope: Scope, file: &Path, text: &str) -> Document {
     let mut document = Document::default();
-    let root = match pirn_jsonc::parse(text) {
+    let mut fields = Fields::new(file, None);
+    let root = match read_root(text, "{\"mcpServers\": {…}}") {
         Ok(Some(root)) => root,
-        // An empty file is one that somebody is about to fill.
         Ok(None) => return document,
         Err(error) => {
-            document.problems.push(ConfigProblem {
-                severity: Severity::Error,
-                file: file.to_path_buf(),
-                line: Some(error.line),
-                server: None,
-                field: None,
-                message: format!("is not valid JSON: {}", error.message),
-            });
+            let (line, message) = error.into_parts();
+            fields.report(Severity::Error, line, "", message);
+            document.problems = fields.problems;
             return document;
         }
     };
-    let mut fields = Fields::new(file, None);
-    if !matches!(root.value, Tree::Object(_)) {
-        fields.error(root.line, "", "must hold an object: {\"mcpServers\": {…}}");
-        document.problems = fields.problems;
-        return document;
-    }
     fields.check_names(&root, FILE_KEYS, "");
     document.auto_enable_codemode = fields.flag(&root, "", "autoEnableCodemode");
     let servers = fields.object(&root, "mcpServers", "an object of servers by name");

@@ -4,9 +4,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use pirn_jsonc::read_bounded;
+use pirn_settings::table::{Place, Problem, Severity};
 
 use super::document::{self, Document, Override, Written, parse_document};
-use super::{ConfigProblem, Scope, ServerEntry, Severity};
+use super::{Scope, ServerEntry};
 
 /// Far beyond what anybody writes by hand; a device or a log given by mistake is not read for ever.
 pub(crate) const CONFIG_BYTES_MAX: u64 = 4 * 1024 * 1024;
@@ -28,7 +29,7 @@ pub struct LoadedConfig {
     /// Entries that another one of the same name replaces, sorted by name.
     pub shadowed: Vec<ServerEntry>,
     /// What is wrong, in the order of the files.
-    pub problems: Vec<ConfigProblem>,
+    pub problems: Vec<Problem>,
     /// Whether a server that scripts see switches codemode on. True unless a file says otherwise; the last file wins.
     pub auto_enable_codemode: bool,
 }
@@ -60,12 +61,14 @@ pub fn load(files: &[ConfigFile]) -> LoadedConfig {
                 if error.kind() == io::ErrorKind::NotFound
                     // Whoever names a file wants it read.
                     && file.scope != Scope::CommandLine => {}
-            Err(error) => loaded.problems.push(ConfigProblem {
+            Err(error) => loaded.problems.push(Problem {
                 severity: Severity::Error,
-                file: file.path.clone(),
-                line: None,
+                place: Place::File {
+                    path: file.path.clone(),
+                    line: None,
+                },
                 server: None,
-                field: None,
+                key: None,
                 message: format!("cannot be read: {error}"),
             }),
         }
@@ -154,12 +157,14 @@ impl LoadedConfig {
     }
 
     fn report(&mut self, file: &Path, line: Option<u32>, server: &str, message: String) {
-        self.problems.push(ConfigProblem {
+        self.problems.push(Problem {
             severity: Severity::Error,
-            file: file.to_path_buf(),
-            line,
+            place: Place::File {
+                path: file.to_path_buf(),
+                line,
+            },
             server: Some(server.to_owned()),
-            field: None,
+            key: None,
             message,
         });
     }

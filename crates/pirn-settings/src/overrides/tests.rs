@@ -1,5 +1,5 @@
 use super::FlagValues;
-use crate::{HostEnv, Loaded, Settings, Source, Trust};
+use crate::{HostEnv, Loaded, Place, Settings, Source, Trust};
 
 /// What counts with this file of the user's, PIRN_SHELL, and these flags.
 fn loaded(file: &str, shell: &str, flags: &FlagValues) -> Loaded {
@@ -16,10 +16,7 @@ fn loaded(file: &str, shell: &str, flags: &FlagValues) -> Loaded {
 fn said(loaded: &Loaded) -> Vec<String> {
     let problems = loaded.problems.iter();
     problems
-        .map(|problem| {
-            let place = problem.place.rsplit('/').next().unwrap_or_default();
-            format!("{:?} {place}: {}", problem.severity, problem.message)
-        })
+        .map(|problem| format!("{} {problem}", problem.severity.as_str()))
         .collect()
 }
 
@@ -63,9 +60,9 @@ fn problems_name_the_flag_or_the_variable() {
     assert_eq!(
         said(&loaded("", " ", &flags)),
         [
-            "Error PIRN_SHELL: bash.shell: must be a path or a name",
-            "Error --memory-mb: codemode.memoryMb: must be a whole number from 8 to 2048",
-            "Error --network: sandbox.network: must be \"off\", \"allow-list\" or \"on\"; did you mean \"on\"?",
+            "error PIRN_SHELL: bash.shell: must be a path or a name",
+            "error --memory-mb: codemode.memoryMb: must be a whole number from 8 to 2048",
+            "error --network: sandbox.network: must be \"off\", \"allow-list\" or \"on\"; did you mean \"on\"?",
         ]
     );
 }
@@ -82,7 +79,7 @@ fn a_network_needs_a_sandbox() {
     flags.set("--network", "sandbox.network", Some("off"));
     let loaded = loaded(file, "", &flags);
     let problem = loaded.error().unwrap();
-    assert_eq!(problem.place, "--network");
+    assert_eq!(problem.place, Place::Flag("--network".to_owned()));
     assert!(
         problem
             .message

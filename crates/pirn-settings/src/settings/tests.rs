@@ -3,7 +3,7 @@ use std::path::Path;
 use pirn_sandbox::{Level, NetworkMode, Profile};
 use serde_json::Value;
 
-use super::{Loaded, Paths, Severity, read};
+use super::{Loaded, Paths, read};
 use crate::rows::{Form, Kind, ROWS};
 use crate::values::Settings;
 
@@ -28,17 +28,9 @@ fn loaded(user: &str, project: &str) -> (Settings, Vec<String>) {
         },
     );
     let prefix = format!("{}/", folder.path().display());
-    let said = problems.iter().map(|problem| {
-        let severity = match problem.severity {
-            Severity::Error => "error",
-            Severity::Note => "note",
-        };
-        format!(
-            "{severity} {}: {}",
-            problem.place.replace(&prefix, ""),
-            problem.message
-        )
-    });
+    let said = problems
+        .iter()
+        .map(|problem| format!("{} {problem}", problem.severity.as_str()).replace(&prefix, ""));
     (settings, said.collect())
 }
 

@@ -25,7 +25,7 @@ fn effective(file: &str, line: &str) -> String {
     let project = "/srv/project".as_ref();
     let loaded = Settings::load_with_flags(project, Trust::Untrusted, &host, &given);
     if let Some(problem) = loaded.error() {
-        return format!("{}: {}", problem.place, problem.message);
+        return problem.to_string();
     }
     let sandbox = &loaded.settings.sandbox;
     format!(

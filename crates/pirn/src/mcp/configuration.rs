@@ -2,14 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
-use pirn_mcp::{ConfigFile, ConfigProblem, LoadedConfig, Scope, ServerEntry, Severity};
+use pirn_mcp::{ConfigFile, LoadedConfig, Scope, ServerEntry};
 
 use super::{ConfigurationArguments, FilesArguments, suggest};
 use crate::failure::Failure;
 use crate::invocation::Invocation;
 use crate::project::Project;
 use crate::trust::current;
-use pirn_settings::{FlagValues, ProjectFileKind, Settings, StoreError, Trust, project_folder};
+use pirn_settings::{
+    FlagValues, Problem, ProjectFileKind, Settings, StoreError, Trust, project_folder,
+};
 use pirn_terminal::on_one_line;
 
 /// The configuration's name, in Pirn's folder and in the project's.
@@ -61,7 +63,7 @@ impl Configuration {
             let unusable = loaded
                 .problems
                 .iter()
-                .find(|problem| costs_the_file(problem) && problem.file == path);
+                .find(|problem| costs_the_file(problem) && problem.file() == Some(&path));
             if let Some(problem) = unusable {
                 return Err(Failure::usage(problem.to_string()));
             }
@@ -110,7 +112,7 @@ impl Configuration {
             .loaded
             .problems
             .iter()
-            .find(|problem| is_error(problem) && problem.server.as_deref() == Some(name));
+            .find(|problem| problem.is_error() && problem.server.as_deref() == Some(name));
         if let Some(problem) = problem {
             return Err(Failure::usage(problem.to_string()));
         }
@@ -129,11 +131,11 @@ impl Configuration {
     }
 
     /// What costs an entry or a file.
-    pub(crate) fn errors(&self) -> impl Iterator<Item = &ConfigProblem> {
+    pub(crate) fn errors(&self) -> impl Iterator<Item = &Problem> {
         self.loaded
             .problems
             .iter()
-            .filter(|problem| is_error(problem))
+            .filter(|problem| problem.is_error())
     }
 }
 
@@ -174,7 +176,7 @@ pub(crate) fn overview(invocation: &Invocation) -> Result<Overview, StoreError> 
         problem: loaded
             .problems
             .iter()
-            .find(|problem| is_error(problem))
+            .find(|problem| problem.is_error())
             .map(ToString::to_string),
     })
 }
@@ -190,16 +192,9 @@ pub(super) fn unknown_server(name: &str, names: &[&str]) -> Failure {
     }
 }
 
-fn is_error(problem: &ConfigProblem) -> bool {
-    match problem.severity {
-        Severity::Error => true,
-        Severity::Note => false,
-    }
-}
-
 /// Whether a problem costs the whole file and not one entry.
-pub(super) fn costs_the_file(problem: &ConfigProblem) -> bool {
-    is_error(problem) && problem.server.is_none()
+pub(super) fn costs_the_file(problem: &Problem) -> bool {
+    problem.is_error() && problem.server.is_none()
 }
 
 /// The user's file, whether it is there or not.

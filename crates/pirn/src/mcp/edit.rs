@@ -121,15 +121,11 @@ fn try_out(edit: &Edit) -> Result<(), Failure> {
     }]);
     match loaded.problems.into_iter().next() {
         None => Ok(()),
-        Some(problem) => {
-            let field = problem.field.map(|field| format!("{field}: "));
-            Err(Failure::usage(format!(
-                "MCP server \"{}\": {}{}",
-                edit.server(),
-                field.unwrap_or_default(),
-                problem.message
-            )))
-        }
+        Some(problem) => Err(Failure::usage(format!(
+            "MCP server \"{}\": {}",
+            edit.server(),
+            problem.what()
+        ))),
     }
 }
 

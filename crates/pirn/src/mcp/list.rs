@@ -1,9 +1,8 @@
 //! `pirn mcp list`: connects to all servers and tells how they are.
 
-use pirn_mcp::{
-    ConfigProblem, McpExposure, Scope, ServerSelection, ServerState, ServerStatus, Severity,
-    ToolExposures,
-};
+use std::path::Path;
+
+use pirn_mcp::{McpExposure, Scope, ServerSelection, ServerState, ServerStatus, ToolExposures};
 use pirn_runtime::is_missing;
 use serde_json::{Map, Value, json};
 
@@ -14,6 +13,7 @@ use super::{ListArguments, no_servers};
 use crate::failure::{Exit, Failure};
 use crate::invocation::Invocation;
 use crate::standard;
+use pirn_settings::Problem;
 use pirn_terminal::on_one_line;
 
 pub(super) fn run(arguments: &ListArguments, invocation: &Invocation) -> Result<Exit, Failure> {
@@ -46,12 +46,9 @@ pub(super) fn run(arguments: &ListArguments, invocation: &Invocation) -> Result<
     conclude(&statuses, &problems)
 }
 
-fn conclude(statuses: &[ServerStatus], problems: &[ConfigProblem]) -> Result<Exit, Failure> {
+fn conclude(statuses: &[ServerStatus], problems: &[Problem]) -> Result<Exit, Failure> {
     let missing = statuses.iter().filter(|server| is_missing(server)).count();
-    let invalid = problems
-        .iter()
-        .filter(|problem| problem.severity == Severity::Error)
-        .count();
+    let invalid = problems.iter().filter(|problem| problem.is_error()).count();
     let count = |count: usize, one: &str, many: &str| match count {
         0 => None,
         1 => Some(format!("1 {one}")),
@@ -110,20 +107,17 @@ fn as_text(statuses: &[ServerStatus], invocation: &Invocation) -> String {
     table.render()
 }
 
-fn as_json(statuses: &[ServerStatus], problems: &[ConfigProblem]) -> String {
+fn as_json(statuses: &[ServerStatus], problems: &[Problem]) -> String {
     let servers: Vec<Value> = statuses.iter().map(server_json).collect();
     let errors: Vec<Value> = problems
         .iter()
         .map(|problem| {
             json!({
-                "severity": match problem.severity {
-                    Severity::Error => "error",
-                    Severity::Note => "note",
-                },
-                "file": problem.file.to_string_lossy(),
-                "line": problem.line,
+                "severity": problem.severity.as_str(),
+                "file": problem.file().map(Path::to_string_lossy),
+                "line": problem.line(),
                 "server": problem.server,
-                "field": problem.field,
+                "field": problem.key,
                 "message": problem.message,
             })
         })

@@ -1,7 +1,7 @@
 //! Running servers, for as long as one command needs them.
 
 use pirn_file::SpillFolder;
-use pirn_mcp::{ConfigProblem, ServerOrigin, ServerSelection, ServerState, ServerStatus, Tracing};
+use pirn_mcp::{ServerOrigin, ServerSelection, ServerState, ServerStatus, Tracing};
 use pirn_runtime::{BuiltinTools, LOGIN_COMMAND, Runtime, ServerOptions, Servers};
 use tokio_util::sync::CancellationToken;
 
@@ -13,6 +13,7 @@ use crate::invocation::{Display, Invocation};
 use crate::questions::{self, Asker, TerminalQuestions};
 use crate::standard;
 use crate::variables::PIRN_MCP_TRACE;
+use pirn_settings::Problem;
 use pirn_terminal::on_one_line;
 
 /// Warnings about one server that commands show besides what they do: the first say enough to look at the rest.
@@ -51,7 +52,7 @@ pub(crate) async fn settle(
 /// Waits for these servers, and tells which of them are not there and why, and what is wrong in their files.
 pub(crate) async fn settle_and_tell(
     servers: &Servers,
-    problems: &[ConfigProblem],
+    problems: &[Problem],
     waiting: ServerSelection<'_>,
     cancel: &CancellationToken,
     display: Display,

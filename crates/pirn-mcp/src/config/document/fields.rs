@@ -1,23 +1,24 @@
-//! Reading single values of a configuration file, and reporting those that are wrong.
+//! Reading the values of one object of a configuration file, and reporting those that are wrong.
 
 use std::path::Path;
 use std::time::Duration;
 
-use pirn_jsonc::{Node, Tree};
+use pirn_jsonc::Node;
+use pirn_settings::table::{
+    Key, NameFinding, Place, Problem, Severity, check_name, choice, elements, filled, find_key,
+    flag, object, seconds, text, whole,
+};
 use pirn_tool::Effects;
 
-use crate::config::keys::{self, EFFECTS, EXPOSURES, Key};
-use crate::config::{ConfigProblem, McpExposure, Severity, ToolExposures};
-
-/// A week: longer is a slip of units.
-const SECONDS_MAX: f64 = 604_800.0;
+use crate::config::keys::{self, EFFECTS, EXPOSURES, PORT_MAX};
+use crate::config::{McpExposure, ToolExposures};
 
 /// Reads the values of one object of a file: of one server, or of the file itself.
 pub(crate) struct Fields<'a> {
     pub(crate) file: &'a Path,
     /// The server, where it is about one.
     pub(crate) server: Option<&'a str>,
-    pub(crate) problems: Vec<ConfigProblem>,
+    pub(crate) problems: Vec<Problem>,
 }
 
 impl<'a> Fields<'a> {
@@ -39,88 +40,96 @@ impl<'a> Fields<'a> {
 
     /// Reports what costs the entry. An empty field is the entry itself.
     pub(crate) fn error(&mut self, line: u32, field: &str, message: impl Into<String>) {
-        self.report(Severity::Error, line, field, message.into());
+        self.report(Severity::Error, Some(line), field, message.into());
     }
 
     /// Reports what is ignored.
     pub(crate) fn note(&mut self, line: u32, field: &str, message: impl Into<String>) {
-        self.report(Severity::Note, line, field, message.into());
+        self.report(Severity::Note, Some(line), field, message.into());
     }
 
-    fn report(&mut self, severity: Severity, line: u32, field: &str, message: String) {
-        self.problems.push(ConfigProblem {
+    pub(crate) fn report(
+        &mut self,
+        severity: Severity,
+        line: Option<u32>,
+        field: &str,
+        message: String,
+    ) {
+        self.problems.push(Problem {
             severity,
-            file: self.file.to_path_buf(),
-            line: Some(line),
+            place: Place::File {
+                path: self.file.to_path_buf(),
+                line,
+            },
             server: self.server.map(str::to_owned),
-            field: (!field.is_empty()).then(|| field.to_owned()),
+            key: (!field.is_empty()).then(|| field.to_owned()),
             message,
         });
     }
 
     /// Reports names that are written twice, and unknown ones that look like slips.
     pub(crate) fn check_names(&mut self, object: &Node, known: &'static [Key], prefix: &str) {
-        for (index, member) in object.members().iter().enumerate() {
-            let field = format!("{prefix}{}", member.name);
-            let earlier = object.members().iter().take(index);
-            if let Some(first) = earlier.into_iter().find(|m| m.name == member.name) {
-                let message = format!("is ignored: line {} has it already", first.line);
-                self.note(member.line, &field, message);
-            } else if keys::find(known, &member.name).is_none()
-                && let Some(meant) = keys::meant_by(known, &member.name)
-            {
-                let message = format!("is not a setting and is ignored; did you mean \"{meant}\"?");
-                self.note(member.line, &field, message);
-            }
+        let members = object.members();
+        for (index, member) in members.iter().enumerate() {
+            let is_known = |name: &str| find_key(known, name).is_some();
+            let message = match check_name(members, index, is_known) {
+                Some(NameFinding::Repeated { first_line }) => {
+                    format!("is ignored: line {first_line} has it already")
+                }
+                Some(NameFinding::Unknown) => match keys::meant_by(known, &member.name) {
+                    Some(meant) => {
+                        format!("is not a setting and is ignored; did you mean \"{meant}\"?")
+                    }
+                    None => continue,
+                },
+                None => continue,
+            };
+            self.note(member.line, &format!("{prefix}{}", member.name), message);
         }
     }
 
+    /// The value of a key, where it is there and right.
+    pub(crate) fn value<'n, T>(
+        &mut self,
+        object: &'n Node,
+        prefix: &str,
+        name: &str,
+        read: impl FnOnce(&'n Node) -> Result<T, String>,
+    ) -> Option<T> {
+        self.node(object.get(name)?, &format!("{prefix}{name}"), read)
+    }
+
+    /// A value that is there.
+    fn node<'n, T>(
+        &mut self,
+        node: &'n Node,
+        field: &str,
+        read: impl FnOnce(&'n Node) -> Result<T, String>,
+    ) -> Option<T> {
+        read(node)
+            .map_err(|message| self.error(node.line, field, message))
+            .ok()
+    }
+
     pub(crate) fn text(&mut self, object: &Node, prefix: &str, name: &str) -> Option<String> {
-        let node = object.get(name)?;
-        let text = node.text().map(str::to_owned);
-        if text.is_none() {
-            self.error(
-                node.line,
-                &format!("{prefix}{name}"),
-                "must be a string, in quotes",
-            );
-        }
-        text
+        self.value(object, prefix, name, text).map(str::to_owned)
     }
 
     /// A string that is not empty.
     pub(crate) fn filled(&mut self, object: &Node, prefix: &str, name: &str) -> Option<String> {
-        let text = self.text(object, prefix, name)?;
-        if text.trim().is_empty() {
-            let line = object.get(name).map_or(object.line, |node| node.line);
-            self.error(line, &format!("{prefix}{name}"), "must not be empty");
-            return None;
-        }
-        Some(text)
+        self.value(object, prefix, name, filled).map(str::to_owned)
     }
 
     /// Strings in an array.
     pub(crate) fn texts(&mut self, object: &Node, prefix: &str, name: &str) -> Vec<String> {
-        let Some(node) = object.get(name) else {
-            return Vec::new();
-        };
-        let field = format!("{prefix}{name}");
-        let Tree::List(elements) = &node.value else {
-            self.error(node.line, &field, "must be an array of strings");
-            return Vec::new();
-        };
-        let mut texts = Vec::new();
-        for (index, element) in elements.iter().enumerate() {
-            match element.text() {
-                Some(text) => texts.push(text.to_owned()),
-                None => self.error(
-                    element.line,
-                    &format!("{field}[{index}]"),
-                    "must be a string, in quotes",
-                ),
-            }
-        }
-        texts
+        let elements = self.value(object, prefix, name, elements);
+        let elements = elements.unwrap_or_default().iter().enumerate();
+        elements
+            .filter_map(|(index, element)| {
+                self.node(element, &format!("{prefix}{name}[{index}]"), text)
+                    .map(str::to_owned)
+            })
+            .collect()
     }
 
     /// An object of strings. Of equal names the first counts.
@@ -129,15 +138,12 @@ impl<'a> Fields<'a> {
             return Vec::new();
         };
         let mut entries: Vec<(String, String)> = Vec::new();
-        for member in node.members() {
+        for (index, member) in node.members().iter().enumerate() {
             let field = format!("{name}.{}", member.name);
-            if entries.iter().any(|(name, _)| *name == member.name) {
+            if check_name(node.members(), index, |_| true).is_some() {
                 self.note(member.line, &field, "is ignored: it is written twice");
-                continue;
-            }
-            match member.node.text() {
-                Some(text) => entries.push((member.name.clone(), text.to_owned())),
-                None => self.error(member.node.line, &field, "must be a string, in quotes"),
+            } else if let Some(text) = self.node(&member.node, &field, text) {
+                entries.push((member.name.clone(), text.to_owned()));
             }
         }
         entries
@@ -145,68 +151,24 @@ impl<'a> Fields<'a> {
 
     pub(crate) fn object<'n>(
         &mut self,
-        object: &'n Node,
+        parent: &'n Node,
         name: &str,
         what: &str,
     ) -> Option<&'n Node> {
-        let node = object.get(name)?;
-        if matches!(node.value, Tree::Object(_)) {
-            return Some(node);
-        }
-        self.error(node.line, name, format!("must be {what}"));
-        None
+        self.value(parent, "", name, |node| object(node, what))
     }
 
     pub(crate) fn flag(&mut self, object: &Node, prefix: &str, name: &str) -> Option<bool> {
-        let node = object.get(name)?;
-        let flag = node.flag();
-        if flag.is_none() {
-            self.error(
-                node.line,
-                &format!("{prefix}{name}"),
-                "must be true or false, without quotes",
-            );
-        }
-        flag
+        self.value(object, prefix, name, flag)
     }
 
     pub(crate) fn seconds(&mut self, object: &Node, name: &str) -> Option<Duration> {
-        let node = object.get(name)?;
-        match node.value {
-            Tree::Number(seconds) if seconds > 0.0 && seconds <= SECONDS_MAX => {
-                Some(Duration::from_secs_f64(seconds))
-            }
-            Tree::Number(seconds) if seconds > SECONDS_MAX => {
-                self.error(
-                    node.line,
-                    name,
-                    format!("must be at most {SECONDS_MAX} seconds; is it in milliseconds?"),
-                );
-                None
-            }
-            Tree::Null
-            | Tree::Bool(_)
-            | Tree::Number(_)
-            | Tree::Text(_)
-            | Tree::List(_)
-            | Tree::Object(_) => {
-                self.error(node.line, name, "must be a number of seconds above 0");
-                None
-            }
-        }
+        self.value(object, "", name, seconds)
     }
 
     pub(crate) fn port(&mut self, object: &Node, prefix: &str, name: &str) -> Option<u16> {
-        let node = object.get(name)?;
-        if let Tree::Number(number) = node.value {
-            let port = (1..=u16::MAX).find(|port| f64::from(*port).total_cmp(&number).is_eq());
-            if port.is_some() {
-                return port;
-            }
-        }
-        let message = "must be a whole number from 1 to 65535, without quotes";
-        self.error(node.line, &format!("{prefix}{name}"), message);
-        None
+        let port = self.value(object, prefix, name, |node| whole(node, 1, PORT_MAX))?;
+        u16::try_from(port).ok()
     }
 
     /// One of a few words.
@@ -215,25 +177,10 @@ impl<'a> Fields<'a> {
         object: &Node,
         field: (&str, &str),
         words: &[&str],
-        read: impl Fn(&str) -> Option<T>,
+        read: impl FnOnce(&str) -> Option<T>,
     ) -> Option<T> {
         let (prefix, name) = field;
-        let node = object.get(name)?;
-        self.word(node, &format!("{prefix}{name}"), words, read)
-    }
-
-    fn word<T>(
-        &mut self,
-        node: &Node,
-        field: &str,
-        words: &[&str],
-        read: impl Fn(&str) -> Option<T>,
-    ) -> Option<T> {
-        let value = node.text().and_then(read);
-        if value.is_none() {
-            self.error(node.line, field, format!("must be {}", one_of(words)));
-        }
-        value
+        self.value(object, prefix, name, |node| choice(node, words, read))
     }
 
     pub(crate) fn exposure(&mut self, object: &Node) -> Option<McpExposure> {
@@ -242,18 +189,15 @@ impl<'a> Fields<'a> {
 
     pub(crate) fn exposures(&mut self, object: &Node) -> Option<ToolExposures> {
         let node = self.object(object, "toolExposure", "an object of exposures by tool")?;
-        let mut exposures = Vec::new();
-        for member in node.members() {
+        let exposures = node.members().iter().filter_map(|member| {
             let field = format!("toolExposure.{}", member.name);
-            if let Some(value) = self.word(&member.node, &field, SPOKEN_EXPOSURES, exposure) {
-                exposures.push((member.name.clone(), value));
-            }
-        }
-        Some(ToolExposures(exposures))
+            let read = |node| choice(node, SPOKEN_EXPOSURES, exposure);
+            let value = self.node(&member.node, &field, read)?;
+            Some((member.name.clone(), value))
+        });
+        Some(ToolExposures(exposures.collect()))
     }
-}
 
-impl Fields<'_> {
     pub(crate) fn effects(&mut self, object: &Node) -> Vec<(String, Effects)> {
         let Some(node) = self.object(object, "effects", "an object of effects by tool") else {
             return Vec::new();
@@ -261,14 +205,16 @@ impl Fields<'_> {
         let mut effects = Vec::new();
         for member in node.members() {
             let field = format!("effects.{}", member.name);
-            let Tree::List(elements) = &member.node.value else {
+            let Ok(elements) = elements(&member.node) else {
                 self.error(member.line, &field, "must be an array of effects");
                 continue;
             };
             // What is wrong is reported, and costs the entry.
             let all = elements.iter().fold(Effects::NONE, |all, element| {
-                let one = self.word(element, &field, EFFECTS, |word| {
-                    EFFECTS.contains(&word).then(|| Effects::from_name(word))?
+                let one = self.node(element, &field, |node| {
+                    choice(node, EFFECTS, |word| {
+                        EFFECTS.contains(&word).then(|| Effects::from_name(word))?
+                    })
                 });
                 all | one.unwrap_or(Effects::NONE)
             });
@@ -290,13 +236,5 @@ pub(super) fn exposure(word: &str) -> Option<McpExposure> {
         "direct" => Some(McpExposure::Direct),
         "hidden" => Some(McpExposure::Hidden),
         _ => None,
-    }
-}
-
-fn one_of(words: &[&str]) -> String {
-    let quoted: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
-    match quoted.split_last() {
-        Some((last, rest)) if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
-        _ => quoted.concat(),
     }
 }

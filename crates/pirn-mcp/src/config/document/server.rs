@@ -4,11 +4,12 @@ use std::time::Duration;
 
 use http::HeaderName;
 use pirn_jsonc::{Member, Node, Tree};
+use pirn_settings::table::find_key;
 use url::Url;
 
 use super::fields::Fields;
 use super::{Override, Written, oauth, sandbox};
-use crate::config::keys::{self, OVERRIDE_KEYS, SERVER_KEYS, STARTS, Servers, TYPES};
+use crate::config::keys::{HTTP, OVERRIDE_KEYS, SERVER_KEYS, STARTS, STDIO, TYPES};
 use crate::config::{
     AnnotationTrust, EffectRules, HttpEntry, HttpKind, Scope, ServerEntry, ServerOrigin, StartMode,
     StdioEntry, Timeouts, TransportEntry,
@@ -53,7 +54,7 @@ fn override_of(fields: &mut Fields<'_>, member: &Member, node: &Node) -> Overrid
     for other in node.members() {
         // `disabled` is a spelling of `enabled`.
         let allowed = OVERRIDE_KEYS.contains(&other.name.as_str()) || other.name == "disabled";
-        if !allowed && keys::find(SERVER_KEYS, &other.name).is_some() {
+        if !allowed && find_key(SERVER_KEYS, &other.name).is_some() {
             fields.error(
                 other.line,
                 &other.name,
@@ -195,18 +196,12 @@ fn transport(fields: &mut Fields<'_>, member: &Member) -> Option<TransportEntry>
 /// Notes settings that this kind of server does not have.
 fn check_servers(fields: &mut Fields<'_>, node: &Node, kind: Type) {
     let (other, message) = match kind {
-        Type::Stdio => (
-            Servers::Http,
-            "is ignored: only servers with a \"url\" have it",
-        ),
-        Type::Http(_) => (
-            Servers::Stdio,
-            "is ignored: only servers with a \"command\" have it",
-        ),
+        Type::Stdio => (HTTP, "is ignored: only servers with a \"url\" have it"),
+        Type::Http(_) => (STDIO, "is ignored: only servers with a \"command\" have it"),
     };
     for member in node.members() {
         let own = matches!(member.name.as_str(), "command" | "url");
-        let foreign = keys::find(SERVER_KEYS, &member.name).is_some_and(|key| key.servers == other);
+        let foreign = find_key(SERVER_KEYS, &member.name).is_some_and(|key| key.only_with == other);
         if foreign && !own && member.node.value != Tree::Null {
             fields.note(member.line, &member.name, message);
         }

@@ -236,11 +236,15 @@ fn wrong_sign_in_settings_are_reported() {
     for (oauth, message) in [
         (
             r#""callbackPort": 0"#,
+            "callbackPort: must be a whole number from 1 to 65535",
+        ),
+        (
+            r#""callbackPort": "80""#,
             "callbackPort: must be a whole number from 1 to 65535, without quotes",
         ),
         (
             r#""callbackPort": 80.5"#,
-            "callbackPort: must be a whole number from 1 to 65535, without quotes",
+            "callbackPort: must be a whole number from 1 to 65535",
         ),
         (
             r#""callbackUrl": "https://localhost/x""#,

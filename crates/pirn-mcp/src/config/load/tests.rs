@@ -30,10 +30,13 @@ fn summary(entries: &[ServerEntry]) -> Vec<(&str, Scope, bool)> {
 }
 
 fn messages(loaded: &LoadedConfig) -> Vec<String> {
-    let message = |problem: &ConfigProblem| {
-        let file = problem.file.file_stem().unwrap().to_string_lossy();
+    let message = |problem: &Problem| {
+        let Place::File { path, line } = &problem.place else {
+            panic!("{problem}");
+        };
+        let file = path.file_stem().unwrap().to_string_lossy();
         let server = problem.server.as_deref().unwrap_or("-");
-        let line = problem.line.unwrap_or_default();
+        let line = line.unwrap_or_default();
         format!("{file}:{line} {server} {}", problem.message)
     };
     loaded.problems.iter().map(message).collect()

@@ -3,6 +3,7 @@ use std::path::Path;
 use super::*;
 use crate::config::Scope;
 use crate::config::document::parse_document;
+use crate::config::keys::{HTTP, SERVER_KEYS};
 
 /// The schema as it is shipped.
 fn shipped() -> String {
@@ -89,9 +90,10 @@ fn schema_and_parser_agree() {
 #[test]
 fn every_key_is_read() {
     for key in SERVER_KEYS {
-        let own = match key.servers {
-            Servers::All | Servers::Stdio => "\"command\": \"x\"",
-            Servers::Http => "\"url\": \"https://x\"",
+        let own = if key.only_with == HTTP {
+            "\"url\": \"https://x\""
+        } else {
+            "\"command\": \"x\""
         };
         let text = match key.name {
             "command" | "url" => format!("{{\"mcpServers\": {{\"a\": {{\"{}\": 1}}}}}}", key.name),
