@@ -19,6 +19,7 @@
 )]
 
 mod agent_policy;
+mod attended_policy;
 mod builder;
 mod client;
 mod confinement;
@@ -28,6 +29,7 @@ mod error;
 mod evals;
 mod grants;
 mod host_questions;
+mod permissions;
 mod runtime;
 mod script_limits;
 mod script_tools;
@@ -38,6 +40,7 @@ mod tool_filter;
 mod whole_results;
 
 pub use agent_policy::{AgentPolicy, Commands};
+pub use attended_policy::{Attendance, AttendedPolicy};
 pub use builder::{BuiltinTools, RuntimeBuilder};
 pub use client::{Client, ClientOptions};
 pub use confinement::{Confinement, Preparation, policy_spec};
@@ -45,6 +48,7 @@ pub use effect_policy::{EffectPolicy, Otherwise, effect_names};
 pub use error::{Error, ErrorKind};
 pub use evals::{EvalOptions, EvalRun, ProjectInterpreter, eval_sandbox};
 pub use grants::FileGrants;
+pub use permissions::{Permissions, Reach};
 pub use pirn_settings::HostEnv;
 pub use runtime::Runtime;
 pub use script_limits::{engine_options, script_limits};

@@ -9,8 +9,8 @@ use pirn_tool::Effects;
 
 use crate::approvals::ApprovalsArguments;
 use crate::auth::AuthArguments;
+use crate::call_arguments::CallArguments;
 use crate::config::ConfigArguments;
-use crate::confinement::ConfinementArguments;
 use crate::eval::EvalArguments;
 use crate::failure::{Exit, Failure};
 use crate::invocation::Invocation;
@@ -124,68 +124,9 @@ pub(crate) struct ExecArguments {
     #[arg(short = 'e', long = "eval", value_name = "CODE")]
     pub(crate) code: Option<String>,
 
-    /// Folder in which the tools work; the script's own FILE is looked up in the current one
-    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
-    pub(crate) cwd: Option<PathBuf>,
-
-    /// Offer only these tools; a name may hold `*`
-    #[arg(
-        long,
-        value_name = "NAMES",
-        value_delimiter = ',',
-        help_heading = "Tools"
-    )]
-    pub(crate) tools: Vec<String>,
-
-    /// Leave these tools out; a name may hold `*`
-    #[arg(
-        long,
-        value_name = "NAMES",
-        value_delimiter = ',',
-        help_heading = "Tools"
-    )]
-    pub(crate) exclude_tools: Vec<String>,
-
-    /// Allow tools with these effects without asking; alone, it allows all
-    ///
-    /// `process` includes `write` and `network`, since a command can do both; it covers commands, not tools of MCP servers without
-    /// a sandbox. Reading is always allowed. What is neither
-    /// allowed nor denied is asked on the terminal, and denied where there is none.
-    #[arg(
-        long,
-        value_name = "EFFECTS",
-        value_delimiter = ',',
-        num_args = 0..,
-        require_equals = true,
-        default_missing_value = EVERY_EFFECT,
-        value_parser = effects_parser(),
-        help_heading = "Permissions"
-    )]
-    pub(crate) yes: Vec<Effects>,
-
-    /// Deny tools with any of these effects; wins over --yes
-    #[arg(
-        long,
-        value_name = "EFFECTS",
-        value_delimiter = ',',
-        value_parser = effects_parser(),
-        help_heading = "Permissions"
-    )]
-    pub(crate) deny: Vec<Effects>,
-
-    /// Deny every tool that can do more than read
-    #[arg(long, conflicts_with = "yes", help_heading = "Permissions")]
-    pub(crate) read_only: bool,
-
+    /// The calls of the script.
     #[command(flatten)]
-    pub(crate) confinement: ConfinementArguments,
-
-    #[command(flatten)]
-    pub(crate) mcp: UsedServersArguments,
-
-    /// Trust in the project.
-    #[command(flatten)]
-    pub(crate) approval: ApprovalArguments,
+    pub(crate) calls: CallArguments,
 
     /// Print the whole result as one JSON object
     #[arg(long, conflicts_with = "layout", help_heading = "Output")]

@@ -1,7 +1,6 @@
-//! What the user allowed on the command line.
+//! Whether somebody can be asked, and what becomes of calls that would have to be asked about.
 
-use pirn_runtime::{EffectPolicy, Otherwise};
-use pirn_tool::Effects;
+use pirn_runtime::Otherwise;
 
 /// Whether somebody can be asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -10,20 +9,15 @@ pub(crate) enum Asking {
     Impossible,
 }
 
-/// Allows reading and `allowed`; what becomes of the rest depends on whether somebody can be asked. `allowing` is the flag that
-/// allows effects.
-pub(crate) fn effect_policy(allowed: Effects, asking: Asking, allowing: &str) -> EffectPolicy {
-    let otherwise = match asking {
-        Asking::Possible => Otherwise::Ask,
-        Asking::Impossible => Otherwise::Deny {
-            because: "there is no terminal to ask on".to_owned(),
-            allowed_by: Some(allowing.to_owned()),
-        },
-    };
-    EffectPolicy::new(allowed, otherwise)
-}
-
-pub(crate) fn read_only_policy() -> EffectPolicy {
-    let otherwise = Otherwise::deny("--read-only allows reading only");
-    EffectPolicy::new(Effects::NONE, otherwise)
+impl Asking {
+    /// What becomes of a call that is neither allowed nor denied. `allowing` is the flag that allows effects.
+    pub(crate) fn otherwise(self, allowing: &str) -> Otherwise {
+        match self {
+            Self::Possible => Otherwise::Ask,
+            Self::Impossible => Otherwise::Deny {
+                because: "there is no terminal to ask on".to_owned(),
+                allowed_by: Some(allowing.to_owned()),
+            },
+        }
+    }
 }

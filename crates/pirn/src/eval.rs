@@ -17,18 +17,19 @@ use pirn_eval::{
     NonInteractive, ProgramQuestions, StateBefore, StateStore,
 };
 use pirn_runtime::{
-    Client, ClientOptions, EvalOptions, EvalRun, Preparation, ProjectInterpreter, Runtime,
-    engine_options, eval_sandbox,
+    Client, ClientOptions, EvalOptions, EvalRun, Permissions, Preparation, ProjectInterpreter,
+    Runtime, engine_options, eval_sandbox,
 };
 use pirn_tool::ApprovalQueue;
 use tokio_util::sync::CancellationToken;
 
 use crate::arguments::union;
+use crate::call_arguments::working_folder;
 use crate::calls;
 use crate::confinement::network_flags;
-use crate::consent::{Asking, effect_policy};
+use crate::consent::Asking;
 use crate::event_loop;
-use crate::exec::{Screen, working_folder};
+use crate::exec::Screen;
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
 use crate::invocation::Invocation;
@@ -212,9 +213,13 @@ impl Work<'_> {
         } else {
             allowed
         };
-        runtime.client(ClientOptions::new(effect_policy(
-            allowed, asking, "--allow",
-        )))
+        let permissions = Permissions {
+            allowed,
+            ..Permissions::default()
+        };
+        runtime.client(ClientOptions::new(
+            permissions.policy(asking.otherwise("--allow")),
+        ))
     }
 
     fn gates(&self, approvals: ApprovalQueue) -> Gates {

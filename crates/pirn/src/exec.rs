@@ -21,15 +21,14 @@ use pirn_tool::Registry;
 use pirn_vm::EngineOptions;
 use tokio_util::sync::CancellationToken;
 
-use crate::arguments::{ExecArguments, union};
+use crate::arguments::ExecArguments;
+use crate::call_arguments::working_folder;
 use crate::calls;
-use crate::consent::{effect_policy, read_only_policy};
 use crate::event_loop;
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
 use crate::invocation::{Display, Invocation};
 use crate::mcp::{Configuration, TraceWhen, server_options, settle_and_tell};
-use crate::project::Project;
 use crate::questions::{self, Asker, TerminalQuestions};
 use crate::standard;
 use answer::Answering;
@@ -61,12 +60,11 @@ struct Plan {
 }
 
 pub(crate) fn run(arguments: ExecArguments, invocation: &Invocation) -> Result<Exit, Failure> {
-    let cwd = working_folder(arguments.cwd.as_ref(), invocation)?;
-    let gates = arguments.mcp.file_kinds();
-    let flags = setting_flags(&arguments)?;
-    let project = Project::open(&cwd, gates, &arguments.approval, &flags, invocation)?;
+    let cwd = working_folder(arguments.calls.cwd.as_ref(), invocation)?;
+    let flags = setting_flags(&arguments);
+    let project = arguments.calls.project(&cwd, flags, invocation)?;
     let settings = project.settings.clone();
-    let configuration = arguments.mcp.configuration(&project, &cwd, invocation)?;
+    let configuration = arguments.calls.servers(&project, &cwd, invocation)?;
     let event_loop = event_loop(configuration.as_ref(), settings.sandbox.network)?;
     let plan = Plan::new(arguments, &settings.codemode, invocation)?;
     for note in &plan.file.source.notes {
@@ -139,13 +137,9 @@ impl Plan {
         invocation: &Invocation,
     ) -> Result<Self, Failure> {
         let file = ScriptFile::load(&arguments, invocation)?;
-        let asking = invocation.asking();
-        let policy = if arguments.read_only {
-            read_only_policy()
-        } else {
-            effect_policy(union(&arguments.yes), asking, "--yes")
-        };
-        let policy = policy.deny(union(&arguments.deny), "--deny");
+        let otherwise = invocation.asking().otherwise("--yes");
+        let policy = arguments.calls.permissions().policy(otherwise);
+        let filter = arguments.calls.filter();
         let limits = limits(&arguments, &file, settings);
         // Whoever ran the script reads them afterwards.
         let spill = SpillFolder::new(&invocation.host.temp_dir);
@@ -159,11 +153,7 @@ impl Plan {
         let store = arguments.store.map(store::open).transpose()?;
         Ok(Self {
             file,
-            filter: ToolFilter {
-                include: arguments.tools,
-                exclude: arguments.exclude_tools,
-                ..ToolFilter::default()
-            },
+            filter,
             policy,
             limits,
             store,
@@ -265,30 +255,9 @@ impl Plan {
     }
 }
 
-/// The folder in which tools work.
-pub(crate) fn working_folder(
-    cwd: Option<&PathBuf>,
-    invocation: &Invocation,
-) -> Result<PathBuf, Failure> {
-    let Some(cwd) = cwd else {
-        return Ok(invocation.host.cwd.clone());
-    };
-    let shown = cwd.display();
-    let folder = invocation.host.cwd.join(cwd);
-    match std::fs::metadata(&folder) {
-        Ok(metadata) if metadata.is_dir() => Ok(folder),
-        Ok(_) => Err(Failure::usage(format!("--cwd {shown} is not a folder"))),
-        Err(error) => Err(Failure::usage_because(
-            error,
-            format!("--cwd {shown} cannot be used"),
-        )),
-    }
-}
-
 /// What was typed that stands for settings.
-fn setting_flags(arguments: &ExecArguments) -> Result<FlagValues, Failure> {
+fn setting_flags(arguments: &ExecArguments) -> FlagValues {
     let mut flags = FlagValues::default();
-    arguments.confinement.add_to(&mut flags)?;
     let calls_in_flight = arguments.calls_in_flight;
     flags
         .set("--memory-mb", "codemode.memoryMb", arguments.memory_mb)
@@ -297,7 +266,7 @@ fn setting_flags(arguments: &ExecArguments) -> Result<FlagValues, Failure> {
             "codemode.callsInFlight",
             calls_in_flight,
         );
-    Ok(flags)
+    flags
 }
 
 /// The limits of the settings, or what the options line asks for, or what the command line asks for.

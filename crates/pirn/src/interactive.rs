@@ -9,21 +9,20 @@ use clap::Parser as _;
 use pirn_agent::{
     Agent, AgentEvent, AgentEvents, AgentOptions, AgentParts, ClientTools, ModelChoice, Wakes,
 };
-use pirn_runtime::{ClientOptions, Confinement, EffectPolicy, Otherwise, Runtime};
+use pirn_runtime::{ClientOptions, Confinement, Otherwise, Permissions, Runtime};
 use pirn_settings::FlagValues;
 use pirn_terminal::{ColorDepth, Connection, Style};
-use pirn_tool::{ApprovalQueue, Effects};
+use pirn_tool::ApprovalQueue;
 use pirn_tui::{AppOptions, Keymap, News, NewsSender, RunOptions};
 use tokio_util::sync::CancellationToken;
 
-use crate::arguments::{Command, CommandLine, union};
+use crate::arguments::{Command, CommandLine};
 use crate::command_line;
 use crate::event_loop;
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
 use crate::invocation::{Display, Invocation, Stream, message_style};
 use crate::mcp::{TraceWhen, server_options};
-use crate::project::Project;
 use crate::prompt::{CatalogModels, PromptArguments, Work, choice, session};
 use crate::questions;
 use crate::variables::{COLORTERM, SSH_CONNECTION, TERM};
@@ -60,15 +59,11 @@ fn no_arguments() -> Result<Box<PromptArguments>, Failure> {
 pub(crate) fn run(invocation: &Invocation) -> Result<Exit, Failure> {
     let arguments = no_arguments()?;
     let cwd = invocation.host.cwd.clone();
-    let gates = arguments.mcp.file_kinds();
-    let flags = FlagValues::default();
-    let project = Project::open(&cwd, gates, &arguments.approval, &flags, invocation)?;
-    let mut settings = project.settings.clone();
-    if project.sources.of("sandbox.network").is_empty() {
-        // Each host that a command wants to reach is asked about.
-        settings.sandbox.network = pirn_sandbox::NetworkMode::AllowList;
-    }
-    let configuration = arguments.mcp.configuration(&project, &cwd, invocation)?;
+    let project = arguments
+        .calls
+        .project(&cwd, FlagValues::default(), invocation)?;
+    let settings = project.settings_for_model();
+    let configuration = arguments.calls.servers(&project, &cwd, invocation)?;
     let mut builder = Runtime::builder(invocation.host.clone(), &cwd).settings(settings.clone());
     if let Some(configuration) = &configuration {
         builder = builder.servers(server_options(configuration, TraceWhen::Asked));
@@ -119,13 +114,10 @@ async fn begin(work: &Work<'_>, runtime: &Runtime) -> Result<Conversation, Failu
     let chosen = choice::choose(work.arguments, work.invocation, &http).await?;
     let models = Arc::new(CatalogModels::new(work.invocation, http)?);
     let client = runtime.client(ClientOptions {
-        tools: work.arguments.filter(),
+        tools: work.arguments.calls.filter(),
         ..ClientOptions::new(work.policy(Otherwise::Ask))
     });
-    let user = runtime.client(ClientOptions::new(EffectPolicy::new(
-        union(&Effects::ALL.map(|(effect, _)| effect)),
-        Otherwise::deny("the user's own commands only run"),
-    )));
+    let user = runtime.client(ClientOptions::new(Permissions::of_user()));
     let tools = ClientTools::new(
         client,
         user.clone(),

@@ -15,6 +15,7 @@ mod approvals;
 mod arguments;
 mod auth;
 mod browser;
+mod call_arguments;
 mod calls;
 mod catalog;
 mod command_line;

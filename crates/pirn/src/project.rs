@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use pirn_sandbox::NetworkMode;
 use pirn_settings::{FlagValues, ProjectFileKind, Settings, Sources, Trust};
 
 use crate::arguments::ApprovalArguments;
@@ -18,7 +19,7 @@ pub(crate) struct Project {
     /// The settings, with the project's where they count, and those that were given as flags.
     pub(crate) settings: Settings,
     /// Where the settings come from.
-    pub(crate) sources: Sources,
+    sources: Sources,
 }
 
 impl Project {
@@ -38,5 +39,15 @@ impl Project {
             settings: loaded.settings,
             sources: loaded.sources,
         })
+    }
+
+    /// The settings for the work of a model: where nobody said which hosts its commands may reach, they are those that somebody
+    /// allows.
+    pub(crate) fn settings_for_model(&self) -> Settings {
+        let mut settings = self.settings.clone();
+        if self.sources.of("sandbox.network").is_empty() {
+            settings.sandbox.network = NetworkMode::AllowList;
+        }
+        settings
     }
 }

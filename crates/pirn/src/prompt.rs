@@ -16,23 +16,20 @@ use pirn_agent::{
 };
 use pirn_model::FailureKind;
 use pirn_runtime::{
-    AgentPolicy, Client, ClientOptions, Commands, Confinement, EffectPolicy, FileGrants, Otherwise,
-    Runtime,
+    AgentPolicy, Attendance, AttendedPolicy, Client, ClientOptions, Confinement, FileGrants,
+    Otherwise, Permissions, Runtime,
 };
-use pirn_sandbox::{NetworkMode, Profile};
 use pirn_settings::{FlagValues, Settings};
-use pirn_tool::{ApprovalQueue, Effects};
+use pirn_tool::ApprovalQueue;
 use tokio_util::sync::CancellationToken;
 
-use crate::arguments::union;
+use crate::call_arguments::working_folder;
 use crate::event_loop;
-use crate::exec::working_folder;
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
 use crate::invocation::Invocation;
 use crate::mcp::{Configuration, TraceWhen, server_options, settle_and_tell};
-use crate::project::Project;
-use crate::rpc::{Attendance, AttendedPolicy, Server};
+use crate::rpc::Server;
 use crate::standard;
 use answer_schema::AnswerSchema;
 use arguments::Mode;
@@ -44,17 +41,12 @@ pub(crate) use session::SESSIONS_FOLDER;
 
 pub(crate) fn run(arguments: &PromptArguments, invocation: &Invocation) -> Result<Exit, Failure> {
     let named = session::own_folder(arguments, invocation)?;
-    let cwd = working_folder(arguments.cwd.as_ref().or(named.as_ref()), invocation)?;
-    let gates = arguments.mcp.file_kinds();
-    let mut flags = FlagValues::default();
-    arguments.confinement.add_to(&mut flags)?;
-    let project = Project::open(&cwd, gates, &arguments.approval, &flags, invocation)?;
-    let mut settings = project.settings.clone();
-    if project.sources.of("sandbox.network").is_empty() {
-        // Nobody sees where commands of a model reach to: only hosts that somebody named.
-        settings.sandbox.network = NetworkMode::AllowList;
-    }
-    let configuration = arguments.mcp.configuration(&project, &cwd, invocation)?;
+    let cwd = working_folder(arguments.calls.cwd.as_ref().or(named.as_ref()), invocation)?;
+    let project = arguments
+        .calls
+        .project(&cwd, FlagValues::default(), invocation)?;
+    let settings = project.settings_for_model();
+    let configuration = arguments.calls.servers(&project, &cwd, invocation)?;
     let front = match arguments.mode {
         Mode::Rpc if arguments.messages.is_empty() => Front::program(invocation),
         Mode::Rpc => {
@@ -161,7 +153,7 @@ impl Work<'_> {
             settle_and_tell(servers, &problems, all, stopped, self.invocation.display).await;
         }
         let client = runtime.client(ClientOptions {
-            tools: self.arguments.filter(),
+            tools: self.arguments.calls.filter(),
             ..match &front {
                 Front::Printer(_) => ClientOptions::new(self.policy(denies())),
                 Front::Program { attendance, .. } => ClientOptions::new(AttendedPolicy {
@@ -238,32 +230,9 @@ impl Work<'_> {
     }
 
     pub(crate) fn policy(&self, otherwise: Otherwise) -> AgentPolicy {
-        let arguments = self.arguments;
-        let (allowed, otherwise) = if arguments.read_only {
-            (
-                Effects::NONE,
-                Otherwise::deny("--read-only allows reading only"),
-            )
-        } else {
-            (union(&arguments.yes), otherwise)
-        };
-        let mut effects = EffectPolicy::new(allowed, otherwise);
-        if arguments.read_only {
-            let changing = Effects::WRITE | Effects::PROCESS | Effects::NETWORK;
-            effects = effects.deny(changing, "--read-only");
-        } else {
-            effects = effects.deny(union(&arguments.deny), "--deny");
-        }
         let sandbox = &self.settings.sandbox;
-        let holds = sandbox.profile != Profile::Off && sandbox.network != NetworkMode::On;
-        AgentPolicy::new(effects, self.cwd)
-            .write_roots(&sandbox.write_roots)
-            .allow_tools(arguments.allow_tool.clone())
-            .commands(if holds {
-                Commands::Confined
-            } else {
-                Commands::Unconfined
-            })
+        let permissions = self.arguments.permissions();
+        permissions.agent_policy(otherwise, self.cwd, sandbox)
     }
 
     fn agent(
@@ -277,10 +246,7 @@ impl Work<'_> {
         let arguments = self.arguments;
         let user = client
             .runtime()
-            .client(ClientOptions::new(EffectPolicy::new(
-                union(&Effects::ALL.map(|(effect, _)| effect)),
-                Otherwise::deny("the user's own commands only run"),
-            )));
+            .client(ClientOptions::new(Permissions::of_user()));
         let models = CatalogModels::new(self.invocation, http)?;
         let choice::Chosen { model, thinking } = chosen;
         let scripts = models.script_tools(model.api);

@@ -9,11 +9,10 @@ mod state;
 
 use std::io::{self, BufRead as _, Read as _};
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use pirn_agent::{Agent, AgentEvent, AgentEvents, End};
-use pirn_tool::{ApprovalQueue, Decision, Offer, Policy, PolicyInput};
+use pirn_runtime::Attendance;
+use pirn_tool::ApprovalQueue;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
@@ -66,49 +65,6 @@ pub(crate) const COMMANDS: &[&str] = &[
     "new_session",
     "export_html",
 ];
-
-/// Whether the program on the other side shows questions to a person.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Attendance(Arc<AtomicBool>);
-
-impl Attendance {
-    fn declare(&self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-
-    fn is_declared(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
-    }
-}
-
-/// Asks while somebody is there to answer, and denies otherwise.
-pub(crate) struct AttendedPolicy<P> {
-    pub(crate) attendance: Attendance,
-    /// Decides while questions are shown.
-    pub(crate) asks: P,
-    /// Decides while they are not.
-    pub(crate) denies: P,
-}
-
-impl<P: Policy> AttendedPolicy<P> {
-    fn current(&self) -> &P {
-        if self.attendance.is_declared() {
-            &self.asks
-        } else {
-            &self.denies
-        }
-    }
-}
-
-impl<P: Policy> Policy for AttendedPolicy<P> {
-    fn decide(&self, input: PolicyInput<'_>) -> Decision {
-        self.current().decide(input)
-    }
-
-    fn offer(&self, input: PolicyInput<'_>) -> Offer {
-        self.current().offer(input)
-    }
-}
 
 /// What a conversation is driven with.
 pub(crate) struct Server {

@@ -21,7 +21,9 @@ const PARTS: &[(&str, &str)] = &[
     ("Kernel::new", "a client's evals"),
     ("EvalTool", "a client's evals"),
     ("PipelineHost", "a client's scripts"),
-    ("impl Policy for", "`pirn_runtime::EffectPolicy`"),
+    (" Policy for ", "`pirn_runtime::Permissions`"),
+    ("EffectPolicy::new", "`pirn_runtime::Permissions`"),
+    ("AgentPolicy::new", "`pirn_runtime::Permissions`"),
     (".handler()", "a client's calls"),
 ];
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 /// Where something was given.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Place {
-    /// In a file.
+    /// At a line of a file.
     File {
         /// Where the file is.
         path: PathBuf,
@@ -38,7 +38,7 @@ impl fmt::Display for Place {
 pub struct Problem {
     /// How bad it is.
     pub severity: Severity,
-    /// Where it is.
+    /// Where the value was given.
     pub place: Place,
     /// The MCP server that it is about.
     pub server: Option<String>,

@@ -20,13 +20,13 @@ pub struct Key {
 /// What a value looks like.
 #[derive(Debug, Clone, Copy)]
 pub enum Shape {
-    /// A string.
+    /// Any string, an empty one too.
     Text,
     /// A string with something in it.
     Filled,
     /// One of the words `true` and `false`.
     Flag,
-    /// A whole number.
+    /// A whole number within bounds.
     Whole {
         /// The smallest that is taken.
         least: u64,

@@ -8,7 +8,7 @@ use pirn_tool::closest;
 /// A week: longer is a slip of units.
 const SECONDS_MAX: f64 = 604_800.0;
 
-/// A string.
+/// Any string, an empty one too.
 pub fn text(node: &Node) -> Result<&str, String> {
     node.text()
         .ok_or_else(|| "must be a string, in quotes".to_owned())

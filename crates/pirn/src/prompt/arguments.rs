@@ -4,11 +4,9 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum, ValueHint};
 use pirn_model::ThinkingLevel;
-use pirn_runtime::ToolFilter;
-use pirn_tool::Effects;
+use pirn_runtime::Permissions;
 
-use crate::arguments::{ApprovalArguments, EVERY_EFFECT, UsedServersArguments, effects_parser};
-use crate::confinement::ConfinementArguments;
+use crate::call_arguments::CallArguments;
 
 /// The arguments of `pirn -p`.
 #[derive(Debug, Args)]
@@ -98,28 +96,6 @@ pub(crate) struct PromptArguments {
     #[arg(long, conflicts_with = "session", help_heading = "Session")]
     pub(crate) no_session: bool,
 
-    /// Folder in which the model works
-    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
-    pub(crate) cwd: Option<PathBuf>,
-
-    /// Offer only these tools; a name may hold `*`
-    #[arg(
-        long,
-        value_name = "NAMES",
-        value_delimiter = ',',
-        help_heading = "Tools"
-    )]
-    pub(crate) tools: Vec<String>,
-
-    /// Leave these tools out; a name may hold `*`
-    #[arg(
-        long,
-        value_name = "NAMES",
-        value_delimiter = ',',
-        help_heading = "Tools"
-    )]
-    pub(crate) exclude_tools: Vec<String>,
-
     /// Allow these tools, whatever they do; a name may hold `*`
     #[arg(
         long,
@@ -129,45 +105,9 @@ pub(crate) struct PromptArguments {
     )]
     pub(crate) allow_tool: Vec<String>,
 
-    /// Allow tools with these effects; alone, it allows all
-    ///
-    /// Without it, the model may read, change files in the project, and run commands that the sandbox holds. Nobody is asked:
-    /// the rest is denied, and the model is told which flag allows it.
-    #[arg(
-        long,
-        value_name = "EFFECTS",
-        value_delimiter = ',',
-        num_args = 0..,
-        require_equals = true,
-        default_missing_value = EVERY_EFFECT,
-        value_parser = effects_parser(),
-        help_heading = "Permissions"
-    )]
-    pub(crate) yes: Vec<Effects>,
-
-    /// Deny tools with any of these effects; wins over all that allows
-    #[arg(
-        long,
-        value_name = "EFFECTS",
-        value_delimiter = ',',
-        value_parser = effects_parser(),
-        help_heading = "Permissions"
-    )]
-    pub(crate) deny: Vec<Effects>,
-
-    /// Deny every tool that can do more than read
-    #[arg(long, conflicts_with = "yes", help_heading = "Permissions")]
-    pub(crate) read_only: bool,
-
+    /// The calls of the model.
     #[command(flatten)]
-    pub(crate) confinement: ConfinementArguments,
-
-    #[command(flatten)]
-    pub(crate) mcp: UsedServersArguments,
-
-    /// Trust in the project.
-    #[command(flatten)]
-    pub(crate) approval: ApprovalArguments,
+    pub(crate) calls: CallArguments,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -181,12 +121,11 @@ pub(crate) enum Mode {
 }
 
 impl PromptArguments {
-    /// The tools that the model sees.
-    pub(crate) fn filter(&self) -> ToolFilter {
-        ToolFilter {
-            include: self.tools.clone(),
-            exclude: self.exclude_tools.clone(),
-            ..ToolFilter::default()
+    /// What is allowed and denied beforehand.
+    pub(crate) fn permissions(&self) -> Permissions {
+        Permissions {
+            tools: self.allow_tool.clone(),
+            ..self.calls.permissions()
         }
     }
 }

@@ -37,7 +37,7 @@ pub(crate) fn own_folder(
         return Ok(None);
     };
     let path = invocation.host.cwd.join(named);
-    if arguments.cwd.is_some() || !path.is_file() {
+    if arguments.calls.cwd.is_some() || !path.is_file() {
         return Ok(None);
     }
     let header = load(&path).map_err(unusable)?.header;
