@@ -46,6 +46,7 @@ mod options;
 mod ports;
 mod result;
 mod retry;
+mod rpc;
 mod run;
 mod script_ends;
 mod script_models;
@@ -66,6 +67,7 @@ pub use options::{AgentOptions, CompactionOptions, Wakes};
 pub use ports::{Conversation, ModelChoice, Models, Tools};
 pub use result::result_message;
 pub use retry::RetryOptions;
+pub use rpc::{RPC_COMMANDS, RpcError, RpcServer};
 pub use script_models::ScriptModels;
 pub use state::AgentState;
 // What the functions above take and give, for front ends.

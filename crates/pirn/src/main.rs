@@ -41,7 +41,6 @@ mod protocol;
 mod questions;
 #[cfg(test)]
 mod reference;
-mod rpc;
 mod sessions;
 mod settings;
 mod standard;

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use pirn_agent::{
     Agent, AgentEvents, AgentOptions, AgentParts, ClientTools, ContextFiles, End, MachineOptions,
-    ModelChoice, Prompt, Wakes, WhileBusy,
+    ModelChoice, Prompt, RpcServer, Wakes, WhileBusy,
 };
 use pirn_model::FailureKind;
 use pirn_runtime::{
@@ -29,7 +29,6 @@ use crate::failure::{Exit, Failure};
 use crate::interrupt;
 use crate::invocation::Invocation;
 use crate::mcp::{Configuration, TraceWhen, server_options, settle_and_tell};
-use crate::rpc::Server;
 use crate::standard;
 use answer_schema::AnswerSchema;
 use arguments::Mode;
@@ -179,15 +178,18 @@ impl Work<'_> {
                 approvals,
                 attendance,
             } => {
-                let server = Server {
+                let server = RpcServer {
                     agent,
                     events,
                     approvals,
                     attendance,
                     sessions: session::folder(self.arguments, self.invocation),
                     cwd: self.cwd.to_owned(),
+                    output: Box::new(pirn_terminal::write_output),
                 };
-                return server.serve(stopped).await;
+                let served = server.serve(std::io::stdin(), stopped).await;
+                served.map_err(|error| Failure::from(anyhow::Error::new(error)))?;
+                return Ok(Exit::Success);
             }
         };
         output.begin(&agent)?;

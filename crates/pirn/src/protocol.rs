@@ -80,7 +80,7 @@ fn every_command_is_described_with_an_example_that_fits() {
         .iter()
         .map(|command| command.name)
         .collect();
-    assert_eq!(described, crate::rpc::COMMANDS);
+    assert_eq!(described, pirn_agent::RPC_COMMANDS);
     let schema = schema::rpc_lines();
     let commands = validator(&schema::with_definitions(&schema, "#/$defs/command"));
     for command in commands::COMMANDS {

@@ -1,5 +1,4 @@
-//! `pirn --mode rpc`: another program drives a conversation, with commands on standard input and events on standard output, one
-//! JSON object a line.
+//! Another program drives a conversation: it gives commands and is told events, one JSON object a line.
 
 mod answer;
 mod commands;
@@ -7,10 +6,10 @@ mod questions;
 mod session;
 mod state;
 
+use std::fmt;
 use std::io::{self, BufRead as _, Read as _};
 use std::path::PathBuf;
 
-use pirn_agent::{Agent, AgentEvent, AgentEvents, End};
 use pirn_runtime::Attendance;
 use pirn_tool::ApprovalQueue;
 use serde_json::{Value, json};
@@ -18,8 +17,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use crate::failure::{Exit, Failure};
-use crate::standard;
+use crate::{Agent, AgentEvent, AgentEvents, End};
 use commands::Outcome;
 use questions::Questions;
 
@@ -28,8 +26,8 @@ const LINE_BYTES_MAX: u64 = 64 << 20;
 /// Commands that were read and not yet looked at.
 const LINES_MAX: usize = 16;
 
-/// All commands. What is not among them is unknown.
-pub(crate) const COMMANDS: &[&str] = &[
+/// All commands of [`RpcServer`], by the `type` of their line. What is not among them is unknown.
+pub const RPC_COMMANDS: &[&str] = &[
     "initialize",
     "prompt",
     "steer",
@@ -66,15 +64,62 @@ pub(crate) const COMMANDS: &[&str] = &[
     "export_html",
 ];
 
-/// What a conversation is driven with.
-pub(crate) struct Server {
-    pub(crate) agent: Agent,
-    pub(crate) events: AgentEvents,
-    pub(crate) approvals: ApprovalQueue,
-    pub(crate) attendance: Attendance,
+/// Writes a text, whole or not at all.
+type Write = dyn Fn(&str) -> io::Result<()> + Send + Sync;
+
+/// A conversation that another program drives.
+pub struct RpcServer {
+    /// The conversation that is driven.
+    pub agent: Agent,
+    /// What happens in it, from its beginning.
+    pub events: AgentEvents,
+    /// The questions, which are told once the other program says that it shows them.
+    pub approvals: ApprovalQueue,
+    /// Declared when the other program says so.
+    pub attendance: Attendance,
     /// The folder of all sessions; `None` where none are kept.
-    pub(crate) sessions: Option<PathBuf>,
-    pub(crate) cwd: PathBuf,
+    pub sessions: Option<PathBuf>,
+    /// The folder that is worked in.
+    pub cwd: PathBuf,
+    /// Writes a text to the other program.
+    pub output: Box<Write>,
+}
+
+impl fmt::Debug for RpcServer {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("RpcServer")
+            .field("cwd", &self.cwd)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Why serving another program ended too early.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum RpcError {
+    /// The other program cannot be told anything.
+    Output(io::Error),
+    /// The session cannot be written, as the message says.
+    NotKept(String),
+}
+
+impl fmt::Display for RpcError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Output(_) => formatter.write_str("the other program cannot be told anything"),
+            Self::NotKept(message) => formatter.write_str(message),
+        }
+    }
+}
+
+impl std::error::Error for RpcError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Output(error) => Some(error),
+            Self::NotKept(_) => None,
+        }
+    }
 }
 
 /// A command whose work has ended; it is answered when all events of that work are told.
@@ -98,10 +143,14 @@ enum Next {
     Stopped,
 }
 
-impl Server {
-    /// Serves until standard input ends or the process is to end.
-    pub(crate) async fn serve(mut self, stopped: &CancellationToken) -> Result<Exit, Failure> {
-        let mut lines = read_lines();
+impl RpcServer {
+    /// Serves until `input` ends or it is stopped.
+    pub async fn serve(
+        mut self,
+        input: impl io::Read + Send + 'static,
+        stopped: &CancellationToken,
+    ) -> Result<(), RpcError> {
+        let mut lines = read_lines(input);
         let mut questions = Questions::new(self.approvals.clone());
         let mut work = JoinSet::new();
         loop {
@@ -114,14 +163,14 @@ impl Server {
                 Some(ended) = work.join_next() => Next::Ended(ended.ok()),
             };
             match next {
-                Next::Event(Some(event)) => tell(&event)?,
-                Next::Question(request) => write(&request)?,
+                Next::Event(Some(event)) => self.tell(&event)?,
+                Next::Question(request) => self.write(&request)?,
                 Next::Ended(ended) => {
                     while let Some(event) = self.events.take() {
-                        tell(&event)?;
+                        self.tell(&event)?;
                     }
                     if let Some(Ended { command, outcome }) = ended {
-                        answer::told(&command, outcome)?;
+                        self.write(&answer::told(&command, outcome))?;
                     }
                 }
                 Next::Line(Some(Ok(line))) => {
@@ -140,10 +189,15 @@ impl Server {
                                 self.command(command, &mut work)?;
                             }
                         }
-                        Err(error) => answer::failed(None, "parse", &error.to_string())?,
+                        Err(error) => {
+                            let why = error.to_string();
+                            self.write(&answer::failed(None, "parse", &why))?;
+                        }
                     }
                 }
-                Next::Line(Some(Err(why))) => answer::failed(None, "parse", &why)?,
+                Next::Line(Some(Err(why))) => {
+                    self.write(&answer::failed(None, "parse", &why))?;
+                }
                 Next::Line(None) | Next::Event(None) | Next::Stopped => break,
             }
         }
@@ -152,7 +206,7 @@ impl Server {
     }
 
     /// What the other program says of itself.
-    fn initialize(&self, command: &Value, questions: &mut Questions) -> Result<(), Failure> {
+    fn initialize(&self, command: &Value, questions: &mut Questions) -> Result<(), RpcError> {
         let capabilities = command["capabilities"].as_array();
         let shows_questions = capabilities
             .into_iter()
@@ -163,11 +217,11 @@ impl Server {
             questions.attend();
         }
         let data = json!({"name": "pirn", "version": env!("CARGO_PKG_VERSION")});
-        answer::succeeded(command, Some(data))
+        self.write(&answer::succeeded(command, Some(data)))
     }
 
     /// Stops what goes on, and tells its end.
-    async fn end(mut self, work: &mut JoinSet<Ended>) -> Result<Exit, Failure> {
+    async fn end(mut self, work: &mut JoinSet<Ended>) -> Result<(), RpcError> {
         self.agent.abort();
         self.agent.abort_command();
         let settled = {
@@ -179,43 +233,43 @@ impl Server {
             tokio::select! {
                 biased;
                 event = self.events.next() => match event {
-                    Some(event) => tell(&event)?,
+                    Some(event) => self.tell(&event)?,
                     None => break None,
                 },
                 end = &mut settled => break end,
             }
         };
         while let Some(event) = self.events.take() {
-            tell(&event)?;
+            self.tell(&event)?;
         }
         self.agent.close().await;
         work.shutdown().await;
         match end {
-            Some(End::NotKept { message }) => Err(Failure::new(Exit::Failed, message)),
-            _ => Ok(Exit::Success),
+            Some(End::NotKept { message }) => Err(RpcError::NotKept(message)),
+            _ => Ok(()),
         }
     }
-}
 
-/// Tells an event. Questions are told as requests to the user interface.
-fn tell(event: &AgentEvent) -> Result<(), Failure> {
-    match event {
-        AgentEvent::Question { .. } | AgentEvent::QuestionEnd { .. } => Ok(()),
-        event => write(event),
+    /// Tells an event. Questions are told as requests to the user interface.
+    fn tell(&self, event: &AgentEvent) -> Result<(), RpcError> {
+        match event {
+            AgentEvent::Question { .. } | AgentEvent::QuestionEnd { .. } => Ok(()),
+            event => self.write(event),
+        }
     }
-}
 
-/// Writes one line of JSON to standard output.
-fn write(value: &impl serde::Serialize) -> Result<(), Failure> {
-    let text = serde_json::to_string(value).map_err(anyhow::Error::new)?;
-    standard::write_out(&format!("{text}\n"))
+    /// Writes one line of JSON.
+    fn write(&self, value: &impl serde::Serialize) -> Result<(), RpcError> {
+        let text = serde_json::to_string(value).map_err(|error| RpcError::Output(error.into()))?;
+        (self.output)(&format!("{text}\n")).map_err(RpcError::Output)
+    }
 }
 
 /// Reads commands on a thread of its own, which is left behind at the end.
-fn read_lines() -> mpsc::Receiver<Result<String, String>> {
+fn read_lines(input: impl io::Read + Send + 'static) -> mpsc::Receiver<Result<String, String>> {
     let (sender, receiver) = mpsc::channel(LINES_MAX);
     std::thread::spawn(move || {
-        let mut input = io::BufReader::new(io::stdin());
+        let mut input = io::BufReader::new(input);
         loop {
             let mut bytes = Vec::new();
             let read = io::Read::by_ref(&mut input)
@@ -227,9 +281,9 @@ fn read_lines() -> mpsc::Receiver<Result<String, String>> {
                     Err("a command is larger than 64 MiB".to_owned())
                 }
                 Ok(_) => String::from_utf8(bytes).map_err(|_| "not valid UTF-8".to_owned()),
-                Err(error) => Err(format!("standard input cannot be read: {error}")),
+                Err(error) => Err(format!("the input cannot be read: {error}")),
             };
-            let ends = matches!(&line, Err(why) if why.starts_with("standard input"));
+            let ends = matches!(&line, Err(why) if why.starts_with("the input"));
             if sender.blocking_send(line).is_err() || ends {
                 return;
             }

@@ -1,31 +1,31 @@
 //! What each command does.
 
-use pirn_agent::{
+use crate::{
     AgentError, CommandAudience, Disposition, ModelChoice, QueueMode, RetryOptions, WhileBusy,
 };
 use pirn_model::{Block, ThinkingLevel, UserContent, UserMessage};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use super::{COMMANDS, Ended, Server, answer, session, state};
-use crate::failure::Failure;
+use super::{Ended, RPC_COMMANDS, RpcError, RpcServer, answer, session, state};
 
 /// What a command gives: data, nothing, or why it failed.
 pub(super) type Outcome = Result<Option<Value>, String>;
 
-impl Server {
+impl RpcServer {
     /// Carries a command out, or begins to: what takes time goes on in `work`.
-    pub(super) fn command(&self, command: Value, work: &mut JoinSet<Ended>) -> Result<(), Failure> {
+    pub(super) fn command(
+        &self,
+        command: Value,
+        work: &mut JoinSet<Ended>,
+    ) -> Result<(), RpcError> {
         let Some(name) = command["type"].as_str() else {
-            return answer::failed(
-                command.get("id"),
-                "parse",
-                "a command is an object with a type",
-            );
+            let why = "a command is an object with a type";
+            return self.write(&answer::failed(command.get("id"), "parse", why));
         };
-        if !COMMANDS.contains(&name) {
+        if !RPC_COMMANDS.contains(&name) {
             let why = format!("Unknown command: {name}");
-            return answer::failed(command.get("id"), name, &why);
+            return self.write(&answer::failed(command.get("id"), name, &why));
         }
         let agent = self.agent.clone();
         match name {
@@ -89,7 +89,7 @@ impl Server {
             }
             name => {
                 let outcome = self.at_once(name, &command);
-                answer::told(&command, outcome)
+                self.write(&answer::told(&command, outcome))
             }
         }
     }
@@ -245,7 +245,7 @@ fn mode(command: &Value) -> Result<QueueMode, String> {
     }
 }
 
-async fn set_model(agent: &pirn_agent::Agent, command: &Value) -> Outcome {
+async fn set_model(agent: &crate::Agent, command: &Value) -> Outcome {
     let (provider, id) = (word(command, "provider")?, word(command, "modelId")?);
     let models = agent.available_models().await;
     let model = models
@@ -257,7 +257,7 @@ async fn set_model(agent: &pirn_agent::Agent, command: &Value) -> Outcome {
     Ok(Some(json!(model)))
 }
 
-async fn cycle_model(agent: &pirn_agent::Agent) -> Outcome {
+async fn cycle_model(agent: &crate::Agent) -> Outcome {
     let models = agent.available_models().await;
     let now = agent.model();
     let place = models
@@ -284,7 +284,7 @@ fn levels(choice: &ModelChoice) -> Vec<ThinkingLevel> {
         .collect()
 }
 
-fn cycle_level(agent: &pirn_agent::Agent) -> Outcome {
+fn cycle_level(agent: &crate::Agent) -> Outcome {
     let choice = agent.model();
     let levels = levels(&choice);
     let place = levels.iter().position(|level| *level == choice.thinking);

@@ -6,12 +6,12 @@ use pirn_model::Message;
 use pirn_session::{EntryBody, ForkPart, NewSession, Session};
 use serde_json::{Value, json};
 
-use super::Server;
+use super::RpcServer;
 use super::commands::word;
 
 /// Carries out a command that changes which session goes on; `None` where it is none of these.
 pub(super) fn change(
-    server: &Server,
+    server: &RpcServer,
     name: &str,
     command: &Value,
 ) -> Option<Result<Option<Value>, String>> {
@@ -39,7 +39,7 @@ pub(super) fn change(
     Some(outcome)
 }
 
-fn new(server: &Server, parent: Option<PathBuf>) -> NewSession {
+fn new(server: &RpcServer, parent: Option<PathBuf>) -> NewSession {
     NewSession {
         cwd: server.cwd.clone(),
         sessions: server.sessions.clone(),
@@ -48,7 +48,7 @@ fn new(server: &Server, parent: Option<PathBuf>) -> NewSession {
     }
 }
 
-fn go_on(server: &Server, session: Session, data: Value) -> Result<Option<Value>, String> {
+fn go_on(server: &RpcServer, session: Session, data: Value) -> Result<Option<Value>, String> {
     server
         .agent
         .replace_session(session)
@@ -56,7 +56,7 @@ fn go_on(server: &Server, session: Session, data: Value) -> Result<Option<Value>
     Ok(Some(data))
 }
 
-fn switch(server: &Server, command: &Value) -> Result<Option<Value>, String> {
+fn switch(server: &RpcServer, command: &Value) -> Result<Option<Value>, String> {
     let path = server.cwd.join(word(command, "sessionPath")?);
     let session = Session::open(&path).map_err(|error| error.to_string())?;
     if Path::new(&session.header().cwd) != server.cwd {
@@ -70,7 +70,7 @@ fn switch(server: &Server, command: &Value) -> Result<Option<Value>, String> {
 }
 
 /// Goes on from before a message of the user, which is given back to be said otherwise.
-fn fork(server: &Server, command: &Value) -> Result<Option<Value>, String> {
+fn fork(server: &RpcServer, command: &Value) -> Result<Option<Value>, String> {
     let id = word(command, "entryId")?;
     let (forked, text) = server.agent.with_session(|session| {
         let entry = session

@@ -2,29 +2,26 @@
 
 use serde_json::{Map, Value, json};
 
-use super::write;
-use crate::failure::Failure;
-
-/// The command was carried out.
-pub(super) fn succeeded(command: &Value, data: Option<Value>) -> Result<(), Failure> {
+/// Says that the command was carried out.
+pub(super) fn succeeded(command: &Value, data: Option<Value>) -> Map<String, Value> {
     let mut answer = begun(command.get("id"), &command["type"]);
     answer.insert("success".to_owned(), json!(true));
     if let Some(data) = data {
         answer.insert("data".to_owned(), data);
     }
-    write(&answer)
+    answer
 }
 
-/// The command was not carried out, and why.
-pub(super) fn failed(id: Option<&Value>, command: &str, why: &str) -> Result<(), Failure> {
+/// Says that the command was not carried out, and why.
+pub(super) fn failed(id: Option<&Value>, command: &str, why: &str) -> Map<String, Value> {
     let mut answer = begun(id, &json!(command));
     answer.insert("success".to_owned(), json!(false));
     answer.insert("error".to_owned(), json!(why));
-    write(&answer)
+    answer
 }
 
 /// Tells what became of a command.
-pub(super) fn told(command: &Value, outcome: Result<Option<Value>, String>) -> Result<(), Failure> {
+pub(super) fn told(command: &Value, outcome: Result<Option<Value>, String>) -> Map<String, Value> {
     match outcome {
         Ok(data) => succeeded(command, data),
         Err(why) => {

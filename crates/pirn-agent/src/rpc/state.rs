@@ -1,6 +1,6 @@
 //! Commands that look and change nothing.
 
-use pirn_agent::{Agent, QueueMode};
+use crate::{Agent, QueueMode};
 use pirn_model::{Block, Message};
 use pirn_session::{Entry, EntryBody, Tree};
 use serde_json::{Value, json};
