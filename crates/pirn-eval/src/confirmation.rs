@@ -35,7 +35,7 @@ impl ProgramQuestion {
         confinement: String,
         callable: Vec<String>,
     ) -> Self {
-        let effect_names = effects.names().collect::<Vec<_>>().join(", ");
+        let effect_names = effects.listed();
         let definition = fingerprint(&[language.as_str(), &effect_names, &confinement, code]);
         Self {
             subject: ProgramSubject {

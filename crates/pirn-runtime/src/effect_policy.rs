@@ -89,7 +89,7 @@ impl Policy for EffectPolicy {
             return Decision::Deny {
                 reason: format!(
                     "effect: {}; {} rules it out",
-                    effect_names(denied),
+                    denied.listed(),
                     self.denied_by
                 ),
             };
@@ -98,7 +98,7 @@ impl Policy for EffectPolicy {
         if open == Effects::NONE {
             return Decision::Allow;
         }
-        let names = effect_names(open);
+        let names = open.listed();
         match &self.otherwise {
             Otherwise::Ask => Decision::Ask {
                 reason: format!("effect: {names}; not allowed by the user"),
@@ -139,11 +139,6 @@ fn only_of(condition: impl Fn(Effects) -> bool) -> Effects {
         .into_iter()
         .filter(|(effect, _)| condition(*effect))
         .fold(Effects::NONE, |sum, (effect, _)| sum | effect)
-}
-
-/// The names of effects for people, weakest first.
-pub fn effect_names(effects: Effects) -> String {
-    effects.names().collect::<Vec<_>>().join(", ")
 }
 
 /// The effects that allow all of these, in as few words as possible.

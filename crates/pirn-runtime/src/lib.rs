@@ -44,7 +44,7 @@ pub use attended_policy::{Attendance, AttendedPolicy};
 pub use builder::{BuiltinTools, RuntimeBuilder};
 pub use client::{Client, ClientOptions};
 pub use confinement::{Confinement, Preparation, policy_spec};
-pub use effect_policy::{EffectPolicy, Otherwise, effect_names};
+pub use effect_policy::{EffectPolicy, Otherwise};
 pub use error::{Error, ErrorKind};
 pub use evals::{EvalOptions, EvalRun, ProjectInterpreter, eval_sandbox};
 pub use grants::FileGrants;

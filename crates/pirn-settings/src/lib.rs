@@ -50,8 +50,8 @@ pub use source::{Layer, Source, Sources};
 pub use table::{Place, Problem, Severity};
 pub use trust::{
     Decision, DefaultTrust, HookAnswer, PROJECT_PYTHONS, ProjectFile, ProjectFileKind,
-    ProjectTrust, Reason, StoreError, Trust, TrustAnswer, TrustHook, TrustStore, UserFolders,
-    Verdict, project_folder,
+    ProjectTrust, Reason, StoreError, Trust, TrustAnswer, TrustHook, TrustOffer, TrustStore,
+    UserFolders, Verdict, project_folder,
 };
 pub use values::{
     BashSettings, CodemodeSettings, EvalEngine, EvalSettings, ReadableMode, SandboxSettings,

@@ -2,11 +2,13 @@
 
 mod covered;
 mod files;
+mod question;
 mod store;
 
 use std::path::{Path, PathBuf};
 
 pub use files::{PROJECT_PYTHONS, ProjectFile, ProjectFileKind, UserFolders, project_folder};
+pub use question::TrustOffer;
 pub use store::{StoreError, TrustStore};
 
 use crate::host_env::HostEnv;

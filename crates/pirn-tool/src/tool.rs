@@ -378,6 +378,11 @@ impl Effects {
         self.0 & other.0 != 0
     }
 
+    /// The names for people, weakest first: `read, write`.
+    pub fn listed(self) -> String {
+        self.names().collect::<Vec<_>>().join(", ")
+    }
+
     /// The names of the effects, weakest first.
     pub fn names(self) -> impl Iterator<Item = &'static str> {
         Self::ALL

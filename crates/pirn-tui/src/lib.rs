@@ -29,6 +29,7 @@ mod commands;
 mod completion;
 mod fuzzy;
 mod keys;
+mod line_questions;
 mod news;
 mod picker;
 mod question;
@@ -42,6 +43,7 @@ mod viewer;
 pub use app::{App, AppOptions, Request};
 pub use commands::{COMMANDS, CommandRow};
 pub use keys::{ACTIONS, Action, ActionRow, Keymap};
+pub use line_questions::{Asker, LineQuestions, Reactions, ScreenTurns};
 pub use news::{Activity, Audience, Choices, Figures, News, OpenQuestions, Order};
 #[cfg(unix)]
 pub use run::{NewsSender, Outside, RunOptions, run};

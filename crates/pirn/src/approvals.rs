@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use clap::{Args, Subcommand};
-use pirn_runtime::{FileGrants, effect_names};
+use pirn_runtime::FileGrants;
 use pirn_terminal::{Table, on_one_line};
 use pirn_tool::{Covers, Grant, GrantStore as _, GrantStoreError};
 
@@ -110,7 +110,7 @@ fn table(grants: &[Grant]) -> String {
             grant.id.as_str(),
             &what(grant),
             &rule(&grant.covers),
-            &effect_names(grant.effects),
+            &grant.effects.listed(),
             grant.origin.as_str(),
             &grant.project,
         ]);

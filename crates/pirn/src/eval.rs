@@ -21,6 +21,7 @@ use pirn_runtime::{
     Runtime, engine_options, eval_sandbox,
 };
 use pirn_tool::ApprovalQueue;
+use pirn_tui::Asker;
 use tokio_util::sync::CancellationToken;
 
 use crate::arguments::union;
@@ -34,7 +35,7 @@ use crate::failure::{Exit, Failure};
 use crate::interrupt;
 use crate::invocation::Invocation;
 use crate::project::Project;
-use crate::questions::{self, Asker, TerminalQuestions};
+use crate::questions;
 use crate::standard;
 use answer::Answering;
 use pirn_settings::{EvalEngine, FlagValues, ProjectFileKind, Settings, Trust};
@@ -89,7 +90,7 @@ pub(crate) fn run(arguments: &EvalArguments, invocation: &Invocation) -> Result<
             name: "The program",
             screen: Some(screen.questions()),
         };
-        let questions = approvals.map(|queue| TerminalQuestions::start(&queue, asker, invocation));
+        let questions = approvals.map(|queue| questions::show(&queue, asker, invocation));
         (runtime, questions)
     };
     if let Some(shortcoming) = runtime

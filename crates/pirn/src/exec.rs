@@ -18,6 +18,7 @@ use pirn_runtime::{
 };
 use pirn_sandbox::NetworkMode;
 use pirn_tool::Registry;
+use pirn_tui::Asker;
 use pirn_vm::EngineOptions;
 use tokio_util::sync::CancellationToken;
 
@@ -29,13 +30,13 @@ use crate::failure::{Exit, Failure};
 use crate::interrupt;
 use crate::invocation::{Display, Invocation};
 use crate::mcp::{Configuration, TraceWhen, server_options, settle_and_tell};
-use crate::questions::{self, Asker, TerminalQuestions};
+use crate::questions;
 use crate::standard;
 use answer::Answering;
 use pirn_settings::{CodemodeSettings, FlagValues, Problem, Settings};
 use source::ScriptFile;
 
-pub(crate) use screen::{CallDisplay, Items, Questions, Screen, ScreenOptions, ScreenWire};
+pub(crate) use screen::{CallDisplay, Items, Screen, ScreenOptions, ScreenWire};
 
 /// The call that the script's calls are nested in.
 const CALL_ID: &str = "exec";
@@ -82,7 +83,7 @@ pub(crate) fn run(arguments: ExecArguments, invocation: &Invocation) -> Result<E
             name: "The script",
             screen: Some(screen.questions()),
         };
-        let questions = approvals.map(|queue| TerminalQuestions::start(&queue, asker, invocation));
+        let questions = approvals.map(|queue| questions::show(&queue, asker, invocation));
         (builder.build()?, questions)
     };
     toolset::check(&plan.filter, &runtime)?;

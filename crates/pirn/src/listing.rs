@@ -2,7 +2,7 @@
 
 use pirn_codemode::{ToolDeclaration, render_declarations};
 use pirn_mcp::ServerSelection;
-use pirn_runtime::{BuiltinTools, Runtime, effect_names};
+use pirn_runtime::{BuiltinTools, Runtime};
 use pirn_tool::{Tool, search_tools, to_identifier, tool_identifiers};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -159,7 +159,7 @@ fn table(rows: &[Row], invocation: &Invocation) -> String {
     let mut table = invocation.table();
     for row in rows {
         let spec = row.tool.spec();
-        let effects = match effect_names(spec.effects) {
+        let effects = match spec.effects.listed() {
             names if names.is_empty() => "-".to_owned(),
             names => names,
         };

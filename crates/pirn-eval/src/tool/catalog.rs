@@ -159,7 +159,7 @@ pub(super) fn effect_names(effects: Effects) -> String {
     if effects == Effects::NONE {
         return "none".to_owned();
     }
-    effects.names().collect::<Vec<_>>().join(", ")
+    effects.listed()
 }
 
 /// Sends the calls of one program through the pipeline, as calls made inside the program's own.

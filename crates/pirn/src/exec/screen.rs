@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use pirn_codemode::{OutputFolder, Progress, ProgressSink};
-use pirn_terminal::{Hold, Target};
+use pirn_terminal::Target;
 use pirn_tool::{EventCall, Receipt, call_number, json_start};
+use pirn_tui::ScreenTurns;
 use pirn_vm::Output;
-use tokio::sync::{Mutex, OwnedMutexGuard, oneshot};
 
 use super::answer::item_text;
 
@@ -58,17 +58,17 @@ pub(crate) struct ScreenOptions {
 #[derive(Debug)]
 pub(crate) struct Screen {
     thread: pirn_terminal::Screen,
-    /// Held by whoever asks.
-    turn: Arc<Mutex<()>>,
+    turns: ScreenTurns,
     options: ScreenOptions,
 }
 
 impl Screen {
     pub(crate) fn start(options: ScreenOptions) -> anyhow::Result<Self> {
+        let thread = pirn_terminal::Screen::start()
+            .context("the thread that shows the output cannot start")?;
         Ok(Self {
-            thread: pirn_terminal::Screen::start()
-                .context("the thread that shows the output cannot start")?,
-            turn: Arc::default(),
+            turns: ScreenTurns::new(thread.wire()),
+            thread,
             options,
         })
     }
@@ -93,11 +93,8 @@ impl Screen {
     }
 
     /// Where questions are announced.
-    pub(crate) fn questions(&self) -> Questions {
-        Questions {
-            wire: self.thread.wire(),
-            turn: Arc::clone(&self.turn),
-        }
+    pub(crate) fn questions(&self) -> ScreenTurns {
+        self.turns.clone()
     }
 
     /// Shows text on standard output.
@@ -180,36 +177,4 @@ fn is_shown(output: &Output, items: Items) -> bool {
         Items::Console => matches!(output, Output::Console(_)),
         Items::None => false,
     }
-}
-
-/// Where a question is announced, so that nothing else is painted while it is open.
-#[derive(Debug, Clone)]
-pub(crate) struct Questions {
-    wire: pirn_terminal::ScreenWire,
-    turn: Arc<Mutex<()>>,
-}
-
-impl Questions {
-    /// Waits until the terminal is free for a question, also of other questions. It stays so until the returned value is
-    /// dropped.
-    pub(crate) async fn open(&self) -> OpenQuestion {
-        let turn = Arc::clone(&self.turn).lock_owned().await;
-        let (ready, is_ready) = oneshot::channel();
-        self.wire.announce_question(move |hold| {
-            // Whoever asked may be gone already.
-            let _gone = ready.send(hold);
-        });
-        OpenQuestion {
-            // Without the thread nothing is painted anyway.
-            _hold: is_ready.await.unwrap_or_default(),
-            _turn: turn,
-        }
-    }
-}
-
-/// A question that is being asked.
-#[derive(Debug)]
-pub(crate) struct OpenQuestion {
-    _hold: Hold,
-    _turn: OwnedMutexGuard<()>,
 }

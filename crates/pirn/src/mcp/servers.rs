@@ -3,6 +3,7 @@
 use pirn_file::SpillFolder;
 use pirn_mcp::{ServerOrigin, ServerSelection, ServerState, ServerStatus, Tracing};
 use pirn_runtime::{BuiltinTools, LOGIN_COMMAND, Runtime, ServerOptions, Servers};
+use pirn_tui::Asker;
 use tokio_util::sync::CancellationToken;
 
 use super::configuration::Configuration;
@@ -10,7 +11,7 @@ use super::progress;
 use crate::failure::Failure;
 use crate::interrupt::interruptible;
 use crate::invocation::{Display, Invocation};
-use crate::questions::{self, Asker, TerminalQuestions};
+use crate::questions;
 use crate::standard;
 use crate::variables::PIRN_MCP_TRACE;
 use pirn_settings::Problem;
@@ -174,7 +175,7 @@ pub(super) fn with_servers<T>(
             name: "The command",
             screen: None,
         };
-        let _questions = queue.map(|queue| TerminalQuestions::start(&queue, asker, invocation));
+        let _questions = queue.map(|queue| questions::show(&queue, asker, invocation));
         let result = match runtime.servers() {
             Some(servers) => work(&runtime, servers, stopped).await,
             None => Err(Failure::usage("no MCP servers are configured")),

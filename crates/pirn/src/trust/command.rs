@@ -8,10 +8,9 @@ use super::question::{ask, current, real_path, row, unusable};
 use crate::arguments::TrustArguments;
 use crate::failure::{Exit, Failure};
 use crate::invocation::Invocation;
-use crate::questions::TrustOffer;
 use crate::standard;
 use pirn_settings::{
-    ProjectFileKind, ProjectTrust, Reason, StoreError, Trust, TrustAnswer, Verdict,
+    ProjectFileKind, ProjectTrust, Reason, StoreError, Trust, TrustAnswer, TrustOffer, Verdict,
 };
 use pirn_terminal::on_one_line;
 

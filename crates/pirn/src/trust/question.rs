@@ -5,10 +5,11 @@ use std::path::Path;
 use crate::arguments::ApprovalArguments;
 use crate::failure::Failure;
 use crate::invocation::Invocation;
-use crate::questions::{TrustOffer, ask_alone, trust_answer, trust_request};
+use crate::questions::ask_alone;
 use crate::standard;
 use pirn_settings::{
-    Decision, ProjectFile, ProjectFileKind, ProjectTrust, StoreError, Trust, TrustAnswer, Verdict,
+    Decision, ProjectFile, ProjectFileKind, ProjectTrust, StoreError, Trust, TrustAnswer,
+    TrustOffer, Verdict,
 };
 use pirn_terminal::on_one_line;
 
@@ -65,8 +66,8 @@ pub(super) fn ask(
     offer: TrustOffer,
     invocation: &Invocation,
 ) -> Option<TrustAnswer> {
-    let answer = ask_alone(trust_request(project, offer), invocation)?;
-    Some(trust_answer(&answer))
+    let answer = ask_alone(project.request(offer), invocation)?;
+    Some(TrustAnswer::from(&answer))
 }
 
 /// The path that decisions are kept under.

@@ -2,7 +2,6 @@
 
 use std::io;
 
-use pirn_runtime::effect_names;
 use pirn_terminal::{Question, Reading, Tty};
 use pirn_tool::{Answer, ApprovalRequest, Covers, ProgramSubject, Scope};
 
@@ -42,7 +41,7 @@ fn shown(program: &ProgramSubject, question: &ApprovalRequest) -> Question {
         1 => format!("1 line, {} bytes", program.code_bytes),
         lines => format!("{lines} lines, {} bytes", program.code_bytes),
     };
-    let title = format!("wants to run (effects: {})", effect_names(question.effects));
+    let title = format!("wants to run (effects: {})", question.effects.listed());
     Question::new(&format!("A {} program", program.language), &title)
         .fact(&format!("{size}, sha256 {}", short(&program.definition)))
         .fact(&program.confinement)

@@ -2,14 +2,11 @@
 
 use std::io;
 
-use pirn_settings::{HostEnv, add_to_list};
 use pirn_terminal::{Question, Reading, Text, Tty, Typed, on_one_line};
 use pirn_tool::{Answer, ApprovalRequest, Choice, Scope, Target};
 
-use super::{Said, offered};
+use super::{Reactions, Said, offered};
 
-/// The list that a host is added to that is allowed for always.
-const ALLOWED_HOSTS: &str = "sandbox.allowedHosts";
 const PROMPT: &str = "Allow? [o]nce, [s]ession, [a]lways, [n]o: ";
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -20,13 +17,17 @@ enum Chosen {
     No,
 }
 
-pub(super) fn ask(tty: &mut Tty, question: &ApprovalRequest, host: &HostEnv) -> io::Result<Said> {
+pub(super) fn ask(
+    tty: &mut Tty,
+    question: &ApprovalRequest,
+    reactions: &Reactions,
+) -> io::Result<Said> {
     let place = match &question.target {
         Some(Target::Host { host, port }) => format!("{}:{port}", on_one_line(host)),
         Some(Target::Path { .. }) | None => "a host".to_owned(),
     };
     let shown = Question::new(&question.reason, &format!("wants to reach {place}")).fact(&format!(
-        "always: {place} is added to {ALLOWED_HOSTS} in your settings"
+        "always: {place} is added to sandbox.allowedHosts in your settings"
     ));
     let typed = shown.ask(tty, PROMPT, |word| {
         match word.to_ascii_lowercase().as_str() {
@@ -43,7 +44,7 @@ pub(super) fn ask(tty: &mut Tty, question: &ApprovalRequest, host: &HostEnv) -> 
         Typed::Interrupted => return Ok(Said::Interrupt),
     };
     if chosen == Chosen::Always
-        && let Err(problem) = add_to_list(ALLOWED_HOSTS, &place, host)
+        && let Err(problem) = (reactions.allow_host)(&place)
     {
         tty.show(&Text::line(format_args!(
             "  It counts for this session only: {problem}"

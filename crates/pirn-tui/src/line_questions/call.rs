@@ -2,7 +2,6 @@
 
 use std::io;
 
-use pirn_runtime::effect_names;
 use pirn_terminal::{Question, Reading, Tty, on_one_line};
 use pirn_tool::{Answer, ApprovalRequest, Choice, Covers, Scope, ToolSubject};
 use serde_json::Value;
@@ -30,7 +29,7 @@ fn shown(asker: &str, tool: &ToolSubject, question: &ApprovalRequest) -> Questio
     let title = format!(
         "wants to call {} (effects: {})",
         tool.name,
-        effect_names(question.effects)
+        question.effects.listed()
     );
     let mut shown = Question::new(asker, &title);
     if let Some(server) = &tool.server {

@@ -2,61 +2,14 @@
 
 use std::io;
 
-use pirn_settings::{ProjectTrust, TrustAnswer};
 use pirn_terminal::{Question, Reading, Tty, Typed};
-use pirn_tool::{Answer, ApprovalRequest, Choice, Effects, Subject};
-use serde_json::{Value, json};
+use pirn_tool::{Answer, ApprovalRequest, Choice};
+use serde_json::json;
 
 use super::{Said, said};
 
-/// Which answers a question about trust has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum TrustOffer {
-    Everything,
-    /// Only those that are kept.
-    Kept,
-}
-
-/// How long a yes holds, and for what, in the values of the answer.
+/// How long a yes holds, in the values of the answer.
 const TRUST: &str = "trust";
-
-/// The question about a project, as every question is put.
-pub(crate) fn trust_request(project: &ProjectTrust, offer: TrustOffer) -> ApprovalRequest {
-    let folder = &project.folder;
-    let files: Vec<Value> = project
-        .files
-        .iter()
-        .map(|file| {
-            let path = file.path_from(folder).to_string_lossy().into_owned();
-            json!({"path": path, "what": file.what})
-        })
-        .collect();
-    let arguments = json!({
-        "files": files,
-        "parent": folder.parent().map(|parent| parent.to_string_lossy()),
-        "once": offer == TrustOffer::Everything,
-    });
-    let subject = Subject::Trust {
-        folder: folder.to_string_lossy().into_owned(),
-    };
-    ApprovalRequest::new(subject, Effects::NONE, arguments)
-}
-
-pub(crate) fn trust_answer(answer: &Answer) -> TrustAnswer {
-    match answer {
-        Answer::Allow { values, .. } => {
-            match values.as_ref().and_then(|values| values[TRUST].as_str()) {
-                Some("folder") => TrustAnswer::Trust,
-                Some("parent") => TrustAnswer::TrustParent,
-                // A yes that does not say how long it holds.
-                Some(_) | None => TrustAnswer::TrustOnce,
-            }
-        }
-        Answer::Deny { .. } => TrustAnswer::Deny,
-        // What was not answered is asked again the next time.
-        Answer::Unanswered { .. } | Answer::Expired => TrustAnswer::DenyOnce,
-    }
-}
 
 pub(super) fn ask(tty: &mut Tty, folder: &str, question: &ApprovalRequest) -> io::Result<Said> {
     let arguments = &question.arguments;
