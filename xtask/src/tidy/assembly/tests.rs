@@ -10,6 +10,14 @@ fn a_command_puts_nothing_together() {
                 "crates/pirn/src/exec.rs",
                 &["crates/pirn/src/exec.rs:3"][..],
             ),
+            (
+                "crates/pirn/src/prompt.rs",
+                &["crates/pirn/src/prompt.rs:3"],
+            ),
+            (
+                "crates/pirn/src/interactive/orders.rs",
+                &["crates/pirn/src/interactive/orders.rs:3"],
+            ),
             ("crates/pirn/src/exec/tests.rs", &[]),
             ("crates/pirn-runtime/src/builder.rs", &[]),
         ] {
