@@ -18,7 +18,7 @@ pub enum FoundSession {
 }
 
 impl FoundSession {
-    /// Its file.
+    /// The file that the session is kept in.
     pub fn path(&self) -> &Path {
         match self {
             Self::File(path) => path,

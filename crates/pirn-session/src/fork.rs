@@ -11,7 +11,7 @@ use crate::tree::Tree;
 /// How much of a session a fork takes over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ForkPart<'a> {
-    /// All branches.
+    /// All branches, as they are.
     Whole,
     /// The way from the first entry to this one, with the labels on it; nothing where there is none.
     UpTo(Option<&'a str>),

@@ -24,9 +24,9 @@ const INDEX_VERSION: u32 = 1;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionSummary {
-    /// Its file.
+    /// The file that the session is kept in.
     pub path: PathBuf,
-    /// Its id.
+    /// The id that names the session in flags.
     pub id: String,
     /// The folder it works in.
     pub cwd: String,

@@ -8,21 +8,7 @@ use super::repository::Repository;
 /// A doc comment of fewer words repeats the name of what it stands on, or answers a question that nobody reads.
 const WORDS_MIN: usize = 4;
 
-/// Crates without such comments, which take none in. The list only grows.
-const CLEAN: [&str; 9] = [
-    "crates/pirn",
-    "crates/pirn-eval",
-    "crates/pirn-import",
-    "crates/pirn-mcp",
-    "crates/pirn-runtime",
-    "crates/pirn-settings",
-    "crates/pirn-terminal",
-    "crates/pirn-tool",
-    "crates/pirn-vm",
-];
-
-/// Finds doc comments that are too short to tell what the name does not, once for each crate: errors in crates that have
-/// none, warnings elsewhere.
+/// Finds doc comments that are too short to tell what the name does not, once for each crate.
 pub(super) fn short_docs(repository: &Repository) -> Vec<Finding> {
     let mut places: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for file in &repository.files {
@@ -44,11 +30,7 @@ pub(super) fn short_docs(repository: &Repository) -> Vec<Finding> {
             let message = format!(
                 "{count} doc comments of three words or fewer, the first at {first}: say what the name does not, or leave it out"
             );
-            if CLEAN.contains(&folder.as_str()) {
-                Some(Finding::error(folder, message))
-            } else {
-                Some(Finding::warning(folder, message))
-            }
+            Some(Finding::error(folder, message))
         })
         .collect()
 }

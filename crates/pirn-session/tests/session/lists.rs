@@ -1,4 +1,4 @@
-//! Folders of sessions.
+//! Folders of sessions, listed and searched.
 
 use std::path::{Path, PathBuf};
 
