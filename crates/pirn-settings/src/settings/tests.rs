@@ -154,7 +154,7 @@ fn what_is_wrong_is_named() {
     );
     check_said(
         "{\n  \"sandbox\": 1\n}",
-        &["error U:2: sandbox must be an object"],
+        &["error U:2: sandbox: must be an object"],
     );
     check_said(
         "{\"sandbox\": {\n\"profile\": \"none\"}}",

@@ -35,12 +35,10 @@ pub fn whole(node: &Node, least: u64, most: u64) -> Result<u64, String> {
     number
         .filter(|number| (least..=most).contains(number))
         .ok_or_else(|| {
-            let quotes = match node.value {
-                Tree::Text(_) => ", without quotes",
-                Tree::Null | Tree::Bool(_) | Tree::Number(_) | Tree::List(_) | Tree::Object(_) => {
-                    ""
-                }
-            };
+            let is_quoted = node
+                .text()
+                .is_some_and(|text| text.trim().parse::<f64>().is_ok());
+            let quotes = if is_quoted { ", without quotes" } else { "" };
             format!("must be a whole number from {least} to {most}{quotes}")
         })
 }
