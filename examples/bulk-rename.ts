@@ -12,6 +12,8 @@ const TO = "load account";
 /** Which files are looked at, as git pathspecs; an empty list means all. */
 const PATHS: string[] = [];
 const RENAME_FILES = true;
+/** Folders with files of others, which are left alone outside of git, too. */
+const SKIPPED_FOLDERS = [".git", "node_modules"];
 const APPLY: boolean = load("bulk-rename:apply") === true;
 
 const FILES_MAX = 1000;
@@ -63,7 +65,7 @@ async function filesWith(words: string[]): Promise<string[]> {
   const output = await run(
     "if git rev-parse --is-inside-work-tree >/dev/null 2>&1; then " +
     `git grep --untracked -lIwF ${either} -- ${paths}; ` +
-    `else grep -rlIwF --exclude-dir=.git --exclude-dir=node_modules ${either} -- ${paths || "."}; fi; ` +
+    `else grep -rlIwF ${SKIPPED_FOLDERS.map((name) => `--exclude-dir=${name}`).join(" ")} ${either} -- ${paths || "."}; fi; ` +
     // Exit code 1 means that nothing was found.
     "[ $? -le 1 ]");
   return output.split("\n").filter((path) => path !== "" && path !== "(no output)");
@@ -126,7 +128,7 @@ async function moves(): Promise<Move[]> {
   const renamed: Move[] = [];
   for (const from of [...found].sort()) {
     // Folders are left alone.
-    if (from.endsWith("/")) continue;
+    if (from.endsWith("/") || from.split("/").some((part) => SKIPPED_FOLDERS.includes(part))) continue;
     const slash = from.lastIndexOf("/") + 1;
     const to = from.slice(0, slash) + rename(from.slice(slash));
     if (to !== from) renamed.push({ from, to });

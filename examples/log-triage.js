@@ -16,9 +16,14 @@ const SKIPPED_FOLDERS = [".git", "node_modules", "target", ".venv"];
 const ERROR_WORDS = 'error|fatal|critical|panic|exception|traceback|segfault|"level": ?[56]0';
 /** Lines that say that nothing is wrong. */
 const HARMLESS = /\b(?:no|0|zero|without) (?:errors?|exceptions?)\b|\berrors?[=:] ?(?:0|null|none|false)\b/i;
-/** At most this much of each file's error lines is looked at, from its end. A call's result has 1 MiB. */
-const BYTES_PER_FILE = 900_000;
-const FILES_MAX = 500;
+/** So many error lines of one file are looked at, the last ones; all are counted. */
+const LINES_PER_FILE = 5_000;
+/** So many error lines are looked at in all. */
+const LINES_MAX = 200_000;
+/** Names of files that one command takes: what a program can be given has an end. */
+const NAME_CHARACTERS = 30_000;
+/** What one command may print. A call's result has 16 MiB. */
+const BYTES_PER_COMMAND = 8_000_000;
 const GROUPS_SHOWN = 20;
 const SAMPLE_LENGTH = 240;
 /** The key under which the groups of the last run are kept. */
@@ -29,29 +34,80 @@ const quote = (word) => `'${word.replaceAll("'", `'\\''`)}'`;
 const shorten = (text, length) => (text.length > length ? `${text.slice(0, length - 1)}…` : text);
 const plural = (count, word) => `${count} ${word}${count === 1 ? "" : "s"}`;
 
+async function run(command) {
+  const { output, exit_code } = await tools.bash({ command, timeout: 600 });
+  if (exit_code !== 0) throw new Error(`${shorten(command, 200)}: ${shorten(output.trim(), 200)}`);
+  return output;
+}
+
 async function logFiles() {
   const either = (names, test) => names.map((name) => `${test} ${quote(name)}`).join(" -o ");
-  const { output, exit_code } = await tools.bash({
-    command: `find ${quote(FOLDER)} \\( ${either(SKIPPED_FOLDERS, "-name")} \\) -prune -o ` +
-      `-type f -size +0 \\( ${either(NAMES, "-name")} \\) -print 2>/dev/null | sort`,
-    timeout: 120,
-  });
-  if (exit_code !== 0) throw new Error(`The search for logs failed: ${output}`);
+  const output = await run(
+    `find ${quote(FOLDER)} \\( ${either(SKIPPED_FOLDERS, "-name")} \\) -prune -o ` +
+    `-type f -size +0 \\( ${either(NAMES, "-name")} \\) -print 2>/dev/null | sort`);
   return output.split("\n").filter((path) => path.startsWith(FOLDER));
 }
 
-/** The error lines of one file, the last ones if there are too many, and how many there are. */
-async function errorLines(path) {
-  // `gzip -cdf` passes plain text through. A pipe of grep and tail ends with tail's exit code.
-  const select = `gzip -cdf -- ${quote(path)} | grep -aiE ${quote(ERROR_WORDS)}`;
-  const { output, exit_code } = await tools.bash({
-    command: `[ -r ${quote(path)} ] || { echo "no permission"; exit 1; }; ` +
-      `${select} | wc -l; ${select} | tail -c ${BYTES_PER_FILE}`,
-    timeout: 300,
-  });
-  if (exit_code !== 0) throw new Error(shorten(output.trim(), 200));
-  const [count, ...lines] = output.split("\n");
-  return { total: Number(count), lines: lines.filter((line) => line.trim() !== "") };
+/** Parts of a list, each for one command. `cost` says how much of a part an entry takes; a part has 1. */
+function parts(list, cost) {
+  const found = [];
+  let used = Infinity;
+  for (const entry of list) {
+    used += cost(entry);
+    if (used > 1) {
+      found.push([]);
+      used = cost(entry);
+    }
+    found.at(-1).push(entry);
+  }
+  return found;
+}
+
+/** The command that looks for error lines, with options of grep that make it name the file in each line. */
+function search(options, paths) {
+  const grep = `grep ${options} -aiHE ${quote(ERROR_WORDS)}`;
+  const packed = paths.filter((path) => path.endsWith(".gz"));
+  const plain = paths.filter((path) => !path.endsWith(".gz"));
+  const commands = packed.map((path) => `gzip -cdf -- ${quote(path)} | ${grep} --label=${quote(path)}`);
+  if (plain.length > 0) commands.push(`${grep} -- ${plain.map(quote).join(" ")}`);
+  return commands.join("; ");
+}
+
+const unreadable = [];
+
+/** How many error lines each file has, without those that have none. */
+async function countErrors(paths) {
+  const known = new Set(paths);
+  const counts = [];
+  for (const line of (await run(`{ ${search("-c", paths)}; } 2>&1; true`)).split("\n")) {
+    const end = line.lastIndexOf(":");
+    const path = line.slice(0, end);
+    if (!known.has(path)) {
+      if (line !== "") unreadable.push(line);
+    } else if (line.slice(end + 1) !== "0") counts.push({ path, count: Number(line.slice(end + 1)) });
+  }
+  return counts;
+}
+
+/** The error lines of some files, each with its file. */
+async function errorLines(files) {
+  const paths = files.map(({ path }) => path);
+  const last = files.some(({ count }) => count > LINES_PER_FILE) ? ` | tail -n ${LINES_PER_FILE}` : "";
+  const output = await run(`{ ${search("-n", paths)}; } 2>/dev/null${last} | tail -c ${BYTES_PER_COMMAND}`);
+  // Packed files come first, then the others, each in the order of the list.
+  const order = [...paths.filter((path) => path.endsWith(".gz")), ...paths.filter((path) => !path.endsWith(".gz"))];
+  const found = [];
+  let current = 0;
+  for (const line of output.split("\n")) {
+    let next = current;
+    while (next < order.length && !line.startsWith(`${order[next]}:`)) next += 1;
+    // What is left of a line that was cut has no name.
+    if (next === order.length) continue;
+    current = next;
+    const numbered = line.slice(order[current].length + 1);
+    found.push({ path: order[current], line: numbered.slice(numbered.indexOf(":") + 1).trim() });
+  }
+  return found;
 }
 
 const TIME_PATTERNS = [
@@ -127,7 +183,7 @@ function add(path, line) {
   const group = groups.get(key) ?? { count: 0, first: time, last: time, files: new Set(), sample: line };
   group.count += 1;
   group.files.add(path);
-  // Files are read in order of their names and lines in their order; times of one form compare as text.
+  // Times of one form compare as text.
   if (time !== undefined) {
     if (group.first === undefined || time < group.first) group.first = time;
     if (group.last === undefined || time > group.last) group.last = time;
@@ -135,23 +191,21 @@ function add(path, line) {
   groups.set(key, group);
 }
 
-const found = await logFiles();
-const paths = found.slice(0, FILES_MAX);
+const paths = await logFiles();
 if (paths.length === 0) return `No log files (${NAMES.join(", ")}) below ${FOLDER}`;
 
-const results = await Promise.allSettled(paths.map(errorLines));
-const unreadable = [];
-let total = 0;
+const counted = await parallel(parts(paths, (path) => (path.length + 3) / NAME_CHARACTERS), 8, countErrors);
+const files = counted.flat();
+const total = files.reduce((sum, { count }) => sum + count, 0);
 let seen = 0;
-results.forEach((result, index) => {
-  if (result.status === "rejected") {
-    unreadable.push(`${paths[index]}: ${result.reason.message}`);
-    return;
+const cost = ({ path, count }) => Math.max((path.length + 3) / NAME_CHARACTERS, count / LINES_PER_FILE);
+for (const part of parts(files, cost)) {
+  if (seen >= LINES_MAX) break;
+  for (const { path, line } of await errorLines(part)) {
+    seen += 1;
+    add(path, line);
   }
-  total += result.value.total;
-  seen += result.value.lines.length;
-  for (const line of result.value.lines) add(paths[index], line.trim());
-});
+}
 
 const known = load(STORE_KEY);
 const sorted = [...groups].sort((a, b) => b[1].count - a[1].count || (a[0] < b[0] ? -1 : 1));
@@ -159,8 +213,7 @@ store(STORE_KEY, Object.fromEntries(sorted.slice(0, GROUPS_KEPT).map(([key, grou
 
 const errors = sorted.reduce((sum, [, group]) => sum + group.count, 0);
 const report = [`${plural(errors, "error")} in ${plural(groups.size, "group")}, from ${plural(paths.length, "file")}`];
-if (seen < total) report.push(`Only the last ${seen} of ${total} matching lines were looked at.`);
-if (found.length > paths.length) report.push(`${found.length - paths.length} more files were left out; raise FILES_MAX.`);
+if (seen < total) report.push(`Only ${seen} of ${total} matching lines were looked at.`);
 for (const problem of unreadable.slice(0, 5)) report.push(`Could not read ${problem}`);
 
 sorted.slice(0, GROUPS_SHOWN).forEach(([key, group], index) => {

@@ -121,6 +121,73 @@ fn log_triage_counts_whatever_ends_the_lines() {
     );
 }
 
+/// Many files with one error each, and an unfinished last line in some of them; one file is packed.
+fn place_with_logs(count: usize) -> Place {
+    let place = Place::new();
+    for file in 0..count {
+        let end = ["\n", "\r\n", ""][file % 3];
+        let text = format!(
+            "2026-01-02 03:04:05 INFO started\n2026-01-02 03:04:06 ERROR cannot reach host {file}{end}"
+        );
+        place.write(&format!("logs/{}/service-{file}.log", file / 500), text);
+    }
+    place.write(
+        "logs/packed.log.1",
+        "2026-01-02 03:04:07 ERROR cannot reach host 9\n",
+    );
+    let packed = place
+        .program("gzip")
+        .arg("logs/packed.log.1")
+        .status()
+        .unwrap();
+    assert!(packed.success());
+    place
+}
+
+#[test]
+fn log_triage_and_repository_report_count_fifty_thousand_files() {
+    const FILES: usize = 50_000;
+    let place = place_with_logs(FILES);
+    let told = place
+        .run(&["exec", "-q", "--yes=process", &example("log-triage.js")])
+        .good();
+    assert!(
+        told.starts_with(&format!(
+            "{0} errors in 1 group, from {0} files\n",
+            FILES + 1
+        )),
+        "{told}"
+    );
+    assert!(
+        told.contains("50001×; 2026-01-02 03:04:06 to 2026-01-02 03:04:07;"),
+        "{told}"
+    );
+    let report = place
+        .run(&[
+            "exec",
+            "-q",
+            "--yes=process",
+            &example("repository-report.ts"),
+        ])
+        .good();
+    // The packed file has no line end, or as many as its bytes happen to have.
+    assert!(report.contains("\n50,001 files, 100,0"), "{report}");
+}
+
+#[test]
+fn log_triage_names_what_it_cannot_read_and_how_much_it_left_out() {
+    let place = Place::new();
+    place.write("broken.log.1.gz", "not packed, and no error\n".repeat(3));
+    place.write("long.log", "ERROR again\n".repeat(6_000));
+    let told = place
+        .run(&["exec", "-q", "--yes=process", &example("log-triage.js")])
+        .good();
+    assert!(
+        told.starts_with("5000 errors in 1 group, from 2 files\nOnly 5000 of 6000 matching lines were looked at.\n"),
+        "{told}"
+    );
+}
+
 #[test]
 fn repository_report_counts_whatever_ends_the_lines() {
     let place = Place::new();
@@ -241,5 +308,36 @@ fn bulk_rename() {
     assert_eq!(
         renamed,
         "pub struct LoadAccount;\npub const LOAD_ACCOUNT: u8 = 1; // not fetch_users\n"
+    );
+}
+
+#[test]
+fn bulk_rename_outside_a_repository() {
+    let place = Place::new();
+    place.write("src/main.rs", "fn main() {\r\n    fetch_user();\r\n}");
+    place.write("src/fetch_user it's.rs", "pub struct FetchUser;\n");
+    place.write("taken/fetch_user.rs", "a\n");
+    place.write("taken/load_account.rs", "b\n");
+    place.write("node_modules/x/fetch_user.js", "fetch_user\n");
+    let rename = |script: &[&str]| {
+        let mut arguments = vec!["exec", "-q", "--yes", "--store", "../store.json"];
+        arguments.extend(script);
+        place.run(&arguments).good()
+    };
+    rename(&["-e", "store('bulk-rename:apply', true)"]);
+    let told = rename(&[&example("bulk-rename.ts")]);
+    assert_eq!(
+        place.read("src/main.rs"),
+        "fn main() {\r\n    load_account();\r\n}"
+    );
+    assert_eq!(
+        place.read("src/load_account it's.rs"),
+        "pub struct LoadAccount;\n"
+    );
+    assert_eq!(place.read("taken/load_account.rs"), "b\n");
+    assert_eq!(place.read("node_modules/x/fetch_user.js"), "fetch_user\n");
+    assert!(
+        told.contains("Not changed: taken/fetch_user.rs: the new name is taken"),
+        "{told}"
     );
 }
