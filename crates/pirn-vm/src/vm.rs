@@ -15,7 +15,7 @@ use crate::error::{Error, ErrorKind};
 use crate::event::{CallId, CallTarget, End, EventQueue, Failure, StopReason, StoreWrite};
 use crate::host::{DeadlineHandle, Host, Stop};
 use crate::limits::Limits;
-use crate::program::{Explainer, Program};
+use crate::program::Program;
 use crate::room::Room;
 use crate::text::JsonText;
 use crate::tools::ToolTable;
@@ -255,11 +255,6 @@ impl Vm {
             .open_calls
             .iter()
             .map(|(id, (target, name))| (*id, *target, name.as_str()))
-    }
-
-    /// Gives a restored script what its [`Program`] had.
-    pub fn set_explainer(&mut self, explainer: Option<Explainer>) {
-        self.store.data_mut().explainer = explainer;
     }
 
     /// Gives a restored script its tools; those that it has used stay as they were.

@@ -1,12 +1,13 @@
 //! Looks for mistakes in a script's tree.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use oxc_ast::ast::{
-    BinaryExpression, BindingPattern, CallExpression, ComputedMemberExpression,
-    ConditionalExpression, Expression, ForOfStatement, IdentifierReference, IfStatement, Program,
-    SpreadElement, StaticMemberExpression, TemplateLiteral, TryStatement, UnaryExpression,
-    UnaryOperator, VariableDeclaration, VariableDeclarationKind, VariableDeclarator,
+    AssignmentTarget, AssignmentTargetPropertyIdentifier, BinaryExpression, BindingPattern,
+    CallExpression, ComputedMemberExpression, ConditionalExpression, Expression, ForOfStatement,
+    IdentifierReference, IfStatement, Program, SimpleAssignmentTarget, SpreadElement,
+    StaticMemberExpression, TemplateLiteral, TryStatement, UnaryExpression, UnaryOperator,
+    VariableDeclarator,
 };
 use oxc_ast_visit::{VisitJs, walk_js};
 use oxc_span::{GetSpan, Span};
@@ -85,7 +86,7 @@ fn declares_tools(program: &Program<'_>) -> bool {
     count.0 > 1
 }
 
-/// What a constant holds.
+/// What a variable holds.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Holding {
     /// The result of this tool.
@@ -94,11 +95,12 @@ pub(super) enum Holding {
     Promise(String),
 }
 
-/// Finds out what constants hold; a name that is declared twice holds nothing that is known.
+/// Finds out what variables hold from their declaration on; a name that is declared twice, or assigned to, holds nothing that is
+/// known.
 struct Held<'s> {
     surroundings: &'s Surroundings<'s>,
     by_name: BTreeMap<String, Option<Holding>>,
-    is_constant: bool,
+    assigned: BTreeSet<String>,
 }
 
 impl<'s> Held<'s> {
@@ -106,40 +108,30 @@ impl<'s> Held<'s> {
         let mut held = Held {
             surroundings,
             by_name: BTreeMap::new(),
-            is_constant: false,
+            assigned: BTreeSet::new(),
         };
         held.visit_program(program);
-        held.by_name
+        let Held {
+            by_name, assigned, ..
+        } = held;
+        by_name
             .into_iter()
+            .filter(|(name, _)| !assigned.contains(name))
             .filter_map(|(name, holding)| Some((name, holding?)))
             .collect()
     }
 }
 
 impl<'a> VisitJs<'a> for Held<'_> {
-    fn visit_variable_declaration(&mut self, declaration: &VariableDeclaration<'a>) {
-        let outer = self.is_constant;
-        self.is_constant = declaration.kind == VariableDeclarationKind::Const;
-        walk_js::walk_variable_declaration(self, declaration);
-        self.is_constant = outer;
-    }
-
     fn visit_variable_declarator(&mut self, declarator: &VariableDeclarator<'a>) {
-        let holding = match (&declarator.id, &declarator.init) {
-            (BindingPattern::BindingIdentifier(_), Some(init)) if self.is_constant => {
-                holding_of(init, self.surroundings)
-            }
-            _ => None,
-        };
-        if let (BindingPattern::BindingIdentifier(identifier), Some(holding)) =
-            (&declarator.id, holding)
+        if let (BindingPattern::BindingIdentifier(identifier), Some(init)) =
+            (&declarator.id, &declarator.init)
+            && let Some(holding) = holding_of(init, self.surroundings)
         {
             let name = identifier.name.as_str().to_owned();
             let known = self.by_name.contains_key(&name);
             self.by_name.insert(name, (!known).then_some(holding));
-            if let Some(init) = &declarator.init {
-                self.visit_expression(init);
-            }
+            self.visit_expression(init);
             return;
         }
         walk_js::walk_variable_declarator(self, declarator);
@@ -148,6 +140,29 @@ impl<'a> VisitJs<'a> for Held<'_> {
     fn visit_binding_identifier(&mut self, identifier: &oxc_ast::ast::BindingIdentifier<'a>) {
         self.by_name
             .insert(identifier.name.as_str().to_owned(), None);
+    }
+
+    fn visit_simple_assignment_target(&mut self, target: &SimpleAssignmentTarget<'a>) {
+        if let SimpleAssignmentTarget::AssignmentTargetIdentifier(identifier) = target {
+            self.assigned.insert(identifier.name.as_str().to_owned());
+        }
+        walk_js::walk_simple_assignment_target(self, target);
+    }
+
+    fn visit_assignment_target(&mut self, target: &AssignmentTarget<'a>) {
+        if let AssignmentTarget::AssignmentTargetIdentifier(identifier) = target {
+            self.assigned.insert(identifier.name.as_str().to_owned());
+        }
+        walk_js::walk_assignment_target(self, target);
+    }
+
+    fn visit_assignment_target_property_identifier(
+        &mut self,
+        property: &AssignmentTargetPropertyIdentifier<'a>,
+    ) {
+        self.assigned
+            .insert(property.binding.name.as_str().to_owned());
+        walk_js::walk_assignment_target_property_identifier(self, property);
     }
 }
 
@@ -215,7 +230,7 @@ impl Visitor<'_> {
         }
     }
 
-    /// What an expression holds: a call of a tool, an awaited one, or a constant that holds either.
+    /// What an expression holds: a call of a tool, an awaited one, or a variable that holds either.
     pub(super) fn holding(&self, expression: &Expression<'_>) -> Option<Holding> {
         if !self.knows_tools {
             return None;

@@ -70,6 +70,11 @@ async fn calls_that_nobody_awaited_are_told_before_the_first_call() {
     )
     .await;
     refused(
+        "let list = tools.echo([1]);\nreturn list.map(String)",
+        "tools.echo(...) gives a promise, which has no member map",
+    )
+    .await;
+    refused(
         "for (const x of tools.echo([1])) text(x)",
         "tools.echo(...) gives a promise, which cannot be gone over",
     )
@@ -93,6 +98,12 @@ async fn what_is_not_certain_is_left_to_run() {
     runs("function f(a = b, { c, ...d }, [e]) { return [a, c, d, e, arguments.length] } var b; class K { static m() { return K } } text(f(1, {c: 2}, [3]))").await;
     runs("label: for (const x of [1]) { continue label }").await;
     runs("const r = await tools.echo({a: 1}); text(r.a, r.b)").await;
+    runs("let list = tools.echo([1]); list = await list; text(list.map(String))").await;
+    runs("let list = tools.echo({list: [1]}); ({ list } = await list); text(list.map(String))")
+        .await;
+    runs("let list = tools.echo([1]); [list] = [await list]; text(list.map(String))").await;
+    runs("let one = tools.echo(1); await one; for (one of [[1]]) text(one.length)").await;
+    runs("let n = tools.echo(1); const f = () => { n = 'abc' }; f(); text(n.length)").await;
 }
 
 #[tokio::test]
