@@ -87,6 +87,17 @@ impl CallEnd {
         Self::rejected(message, CallStatus::Cancelled)
     }
 
+    /// Bytes of what the script gets.
+    pub(crate) fn bytes(&self) -> usize {
+        let json = match &self.settlement {
+            Settlement::Resolved(value) => value.as_ref(),
+            Settlement::Rejected { message, data, .. } => {
+                return message.len() + data.as_ref().map_or(0, |data| data.as_str().len());
+            }
+        };
+        json.map_or(0, |json| json.as_str().len())
+    }
+
     fn rejected(message: impl Into<String>, status: CallStatus) -> Self {
         let settlement = Settlement::Rejected {
             message: message.into(),

@@ -87,7 +87,7 @@ pub use models::{
 };
 pub use pipeline_host::PipelineHost;
 pub use result::{ScriptError, ScriptErrorKind, ScriptResult, UnhandledRejections};
-pub use runner::{Progress, ProgressSink, output_sink};
+pub use runner::{Progress, ProgressSink, ResultBudget, output_sink};
 pub use script::{DEFAULT_FILE_NAME, RunOptions, Script, check_script, run_script};
 pub use service::{
     CellGuard, ScriptRequest, ScriptService, ScriptServiceOptions, StartError, StartedScript,

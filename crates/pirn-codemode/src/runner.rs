@@ -1,6 +1,7 @@
 //! Runs one script: drives its VM, performs its calls within the limits, and collects what it produces.
 
 mod calls;
+mod results;
 mod saved;
 
 use std::collections::BTreeMap;
@@ -20,11 +21,12 @@ use tokio::sync::{mpsc, oneshot};
 use crate::abort::Abort;
 use crate::explain::ScriptText;
 use crate::host::{CallEnd, Environment};
-use crate::limits::ScriptLimits;
+use crate::limits::{Limit, ScriptLimits};
 use crate::result::{ScriptError, ScriptErrorKind, ScriptResult, UnhandledRejections};
 use crate::script::RunOptions;
 
 use calls::{Calls, Graces};
+pub use results::ResultBudget;
 pub(crate) use saved::{SavedCall, SavedRun, SavedStage};
 
 /// What happens while a script runs, for whoever shows it.
@@ -138,6 +140,7 @@ impl Run {
             abort,
             progress,
             caller: _,
+            results,
         } = options;
         let clock = environment.host.clock();
         Self {
@@ -147,7 +150,11 @@ impl Run {
             events: vm.events(),
             interrupt: vm.interrupt_handle(),
             vm,
-            calls: Calls::new(environment, &limits),
+            calls: Calls::new(
+                environment,
+                &limits,
+                results.share(limits.results_bytes_max),
+            ),
             collected: Collected {
                 output: Vec::new(),
                 notifications: Vec::new(),
@@ -189,7 +196,9 @@ impl Run {
                 self.interrupt.interrupt();
             }
             self.move_deadline();
-            match self.poll_vm().await {
+            let step = self.poll_vm().await;
+            self.calls.results.were_read();
+            match step {
                 Step::Ended(end) => return Pause::Ended(Box::new(self.finish(end).await)),
                 Step::Waiting { wake_at } => {
                     if !self.settled.is_empty() {
@@ -250,6 +259,7 @@ impl Run {
     }
 
     fn apply_settled(&mut self) {
+        self.calls.results.hand_over();
         for (id, end) in self.settled.drain(..) {
             // The call is open by construction: each is settled once.
             drop(self.vm.settle(id, end.settlement));
@@ -308,7 +318,7 @@ impl Run {
         if let Err(error) = &mut outcome
             && self.vm.was_refused_memory()
         {
-            error.hint = Some(MEMORY_SHARED.to_owned());
+            error.hint = Some(format!("{MEMORY_SHARED} {}", Limit::MemoryTotal.advice()));
         }
         self.calls
             .stop_all(self.limits.cancel_grace, &mut self.collected)

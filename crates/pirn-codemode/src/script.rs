@@ -7,9 +7,9 @@ use crate::abort::Abort;
 use crate::check::{notes, refusal, strip_and_check};
 use crate::explain::ScriptText;
 use crate::host::Environment;
-use crate::limits::ScriptLimits;
+use crate::limits::{Limit, ScriptLimits};
 use crate::result::{ScriptError, ScriptErrorKind, ScriptResult};
-use crate::runner::{Pause, ProgressSink, Run};
+use crate::runner::{Pause, ProgressSink, ResultBudget, Run};
 use crate::typescript::{SyntaxError, import_advice};
 
 /// The name that stack frames carry unless a script has a file of its own.
@@ -48,6 +48,8 @@ pub struct RunOptions {
     pub progress: Option<ProgressSink>,
     /// For whom the script runs. Where the engine is full, each caller gets its turn.
     pub caller: String,
+    /// What the results of all scripts may take that wait to be read.
+    pub results: ResultBudget,
 }
 
 impl std::fmt::Debug for RunOptions {
@@ -148,7 +150,10 @@ pub(crate) async fn prepare(
         let message = format!(
             "The script has {bytes} bytes, the limit is {bytes_max}; keep data in files and read it with tools"
         );
-        return Err(ScriptError::new(ScriptErrorKind::Script, message));
+        return Err(ScriptError {
+            hint: Some(Limit::Source.advice()),
+            ..ScriptError::new(ScriptErrorKind::Script, message)
+        });
     }
     let (source, notes) = checked(script, environment)?;
     let sandbox =
@@ -210,7 +215,48 @@ pub(crate) fn with_hints(mut result: ScriptResult, environment: &Environment) ->
     result
 }
 
+/// How errors begin that a limit of the VM is the reason of, the name that they have, and the limit.
+const LIMITS_REACHED: [(&str, &str, Limit); 5] = [
+    ("InternalError", "out of memory", Limit::Memory),
+    (
+        "RangeError",
+        "Maximum call stack size exceeded",
+        Limit::Stack,
+    ),
+    (
+        "RangeError",
+        "Script output exceeds the limit of ",
+        Limit::Output,
+    ),
+    ("RangeError", "store(): the value has ", Limit::StoreValue),
+    (
+        "RangeError",
+        "store(): all values together would have ",
+        Limit::StoreTotal,
+    ),
+];
+
+/// The limit that ended the script.
+fn limit_reached(error: &ScriptError) -> Option<Limit> {
+    match error.kind {
+        ScriptErrorKind::Timeout => Some(Limit::Wall),
+        ScriptErrorKind::Cpu => Some(Limit::Cpu),
+        ScriptErrorKind::Memory => Some(Limit::Memory),
+        ScriptErrorKind::Aborted | ScriptErrorKind::Sandbox => None,
+        ScriptErrorKind::Script => {
+            let (name, message) = (error.name.as_deref()?, error.message.as_str()?);
+            let reached = LIMITS_REACHED
+                .iter()
+                .find(|(of, start, _)| *of == name && message.starts_with(start));
+            reached.map(|(_, _, limit)| *limit)
+        }
+    }
+}
+
 fn hint(error: &ScriptError, environment: &Environment) -> Option<String> {
+    if let Some(limit) = limit_reached(error) {
+        return Some(limit.advice());
+    }
     let message = error.message.as_str()?;
     if let Some(rest) = message.strip_prefix(IMPORT_REFUSED) {
         return Some(import_advice(rest.split('"').next()?));

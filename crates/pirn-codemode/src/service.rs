@@ -15,7 +15,7 @@ use crate::cell::{Cell, CellOwner, CellStatus};
 use crate::host::Environment;
 use crate::limits::ScriptLimits;
 use crate::result::ScriptResult;
-use crate::runner::ProgressSink;
+use crate::runner::{ProgressSink, ResultBudget};
 use crate::script::{RunOptions, Script};
 use crate::store::{ScriptStore, StoreBackend, StoreBase, StoreCommit, StoreError, StoreSnapshot};
 
@@ -48,6 +48,7 @@ pub struct ScriptService {
     engine: VmEngine,
     store: Arc<dyn StoreBackend>,
     board: CellBoard,
+    results: ResultBudget,
 }
 
 /// A script to start.
@@ -80,12 +81,13 @@ impl fmt::Debug for ScriptRequest {
 }
 
 impl ScriptRequest {
-    fn options(&self) -> (Environment, RunOptions) {
+    fn options(&self, results: &ResultBudget) -> (Environment, RunOptions) {
         let options = RunOptions {
             limits: self.limits,
             abort: self.abort.clone(),
             progress: self.progress.clone(),
             caller: self.caller.clone(),
+            results: results.clone(),
         };
         (self.environment.clone(), options)
     }
@@ -157,6 +159,7 @@ impl ScriptService {
             engine: options.engine,
             store: options.store,
             board: CellBoard::new(options.board),
+            results: ResultBudget::default(),
         }
     }
 
@@ -179,7 +182,7 @@ impl ScriptService {
         let StoreSnapshot { values, base } = self.store.snapshot().await?;
         let started = StartedScript::new(&place, base);
         let owner = self.owner(&started, &request.caller);
-        let (environment, options) = request.options();
+        let (environment, options) = request.options(&self.results);
         let script = Script {
             code: request.code,
             file_name: request.file_name,
@@ -229,7 +232,7 @@ impl ScriptService {
         let place = self.board.place(&request.caller, &request.code)?;
         let started = StartedScript::new(&place, base);
         let owner = self.owner(&started, &request.caller);
-        let (environment, options) = request.options();
+        let (environment, options) = request.options(&self.results);
         let cell = Cell::resume_owned(&self.engine, script, &environment, options, owner).await?;
         place.put(cell);
         Ok(started)

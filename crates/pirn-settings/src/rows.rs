@@ -302,6 +302,72 @@ pub(crate) const ROWS: &[Row] = &[
         project: ProjectRule::Strictness(|settings| u64::MAX - settings.codemode.calls_max),
     },
     Row {
+        key: "codemode.sourceKb",
+        kind: whole(1, 16_384, |settings| &mut settings.codemode.source_kb),
+        default: "1024",
+        help: "Size of a script's text, in KiB.",
+        project: ProjectRule::Strictness(|settings| u64::MAX - settings.codemode.source_kb),
+    },
+    Row {
+        key: "codemode.stackKb",
+        kind: whole(64, 2_048, |settings| &mut settings.codemode.stack_kb),
+        default: "1024",
+        help: "Stack of one script, in KiB: how deep its functions may call each other.",
+        project: ProjectRule::Strictness(|settings| u64::MAX - settings.codemode.stack_kb),
+    },
+    Row {
+        key: "codemode.outputCharacters",
+        kind: whole(1_000, 1 << 28, |settings| {
+            &mut settings.codemode.output_characters
+        }),
+        default: "16777216",
+        help: "Characters that one script may show in all.",
+        project: ProjectRule::Strictness(|settings| u64::MAX - settings.codemode.output_characters),
+    },
+    Row {
+        key: "codemode.outputItems",
+        kind: whole(1, 10_000_000, |settings| {
+            &mut settings.codemode.output_items
+        }),
+        default: "100000",
+        help: "Texts, console lines, images and sounds that one script may show in all.",
+        project: ProjectRule::Strictness(|settings| u64::MAX - settings.codemode.output_items),
+    },
+    Row {
+        key: "codemode.callMb",
+        kind: whole(1, 2_048, |settings| &mut settings.codemode.call_mb),
+        default: "16",
+        help: "Argument or result of one call of a script, in MiB of JSON.",
+        project: ProjectRule::Strictness(|settings| u64::MAX - settings.codemode.call_mb),
+    },
+    Row {
+        key: "codemode.resultsMb",
+        kind: whole(1, 65_536, |settings| &mut settings.codemode.results_mb),
+        default: "256",
+        help: "Results that wait until a script that computes reads them, in MiB. Where there is more, its further calls wait.",
+        project: ProjectRule::Strictness(|settings| u64::MAX - settings.codemode.results_mb),
+    },
+    Row {
+        key: "codemode.storeValueCharacters",
+        kind: whole(1, 1 << 20, |settings| {
+            &mut settings.codemode.store_value_characters
+        }),
+        default: "262144",
+        help: "Characters of JSON of one value that a script stores.",
+        project: ProjectRule::Strictness(|settings| {
+            u64::MAX - settings.codemode.store_value_characters
+        }),
+    },
+    Row {
+        key: "codemode.storeCharacters",
+        kind: whole(1, 1 << 20, |settings| {
+            &mut settings.codemode.store_characters
+        }),
+        default: "1048576",
+        help: "Characters of JSON of all values together that scripts store.",
+        project: ProjectRule::Strictness(|settings| u64::MAX - settings.codemode.store_characters),
+    },
+    Row {
         key: "codemode.cellsMax",
         kind: whole(1, 1_024, |settings| &mut settings.codemode.cells_max),
         default: "128",

@@ -58,6 +58,22 @@ pub struct CodemodeSettings {
     pub calls_in_flight: u64,
     /// Calls that one script may make.
     pub calls_max: u64,
+    /// Text of one script, in KiB.
+    pub source_kb: u64,
+    /// Stack of one script, in KiB.
+    pub stack_kb: u64,
+    /// Characters that one script may show.
+    pub output_characters: u64,
+    /// Items that one script may show.
+    pub output_items: u64,
+    /// JSON of one call's argument, and of its result, in MiB.
+    pub call_mb: u64,
+    /// Results that wait for a script that computes, in MiB.
+    pub results_mb: u64,
+    /// Characters of JSON of one stored value.
+    pub store_value_characters: u64,
+    /// Characters of JSON of all stored values together.
+    pub store_characters: u64,
     /// Scripts at the same time, and ended ones whose end nobody has seen.
     pub cells_max: u64,
 }
@@ -71,6 +87,14 @@ impl Default for CodemodeSettings {
             timeout_seconds: 1_800,
             calls_in_flight: 64,
             calls_max: 100_000,
+            source_kb: 1_024,
+            stack_kb: 1_024,
+            output_characters: 16_777_216,
+            output_items: 100_000,
+            call_mb: 16,
+            results_mb: 256,
+            store_value_characters: 262_144,
+            store_characters: 1_048_576,
             cells_max: 128,
         }
     }

@@ -19,6 +19,7 @@ pub struct CallDispatch<K, T> {
     in_flight: FuturesUnordered<InFlight<K, T>>,
     waiting: VecDeque<Waiting<K, T>>,
     waiting_bytes: usize,
+    is_held: bool,
 }
 
 struct Waiting<K, T> {
@@ -78,7 +79,13 @@ impl<K: Send + 'static, T: Send + 'static> CallDispatch<K, T> {
             in_flight: FuturesUnordered::new(),
             waiting: VecDeque::new(),
             waiting_bytes: 0,
+            is_held: false,
         }
+    }
+
+    /// While held, no further call starts; those that run go on. Whoever holds them polls again afterwards.
+    pub fn hold(&mut self, is_held: bool) {
+        self.is_held = is_held;
     }
 
     /// How many have not ended.
@@ -133,8 +140,10 @@ impl<K: Send + 'static, T: Send + 'static> CallDispatch<K, T> {
     ) -> Poll<Option<(K, Result<T, CallPanic>)>> {
         self.start_waiting();
         let ended = self.in_flight.poll_next_unpin(context);
-        if let Poll::Ready(Some(_)) = &ended {
-            self.start_waiting();
+        match &ended {
+            Poll::Ready(Some(_)) => self.start_waiting(),
+            Poll::Ready(None) if !self.waiting.is_empty() => return Poll::Pending,
+            Poll::Ready(None) | Poll::Pending => {}
         }
         ended
     }
@@ -159,7 +168,7 @@ impl<K: Send + 'static, T: Send + 'static> CallDispatch<K, T> {
     }
 
     fn has_room(&self) -> bool {
-        self.in_flight.len() < self.in_flight_max
+        !self.is_held && self.in_flight.len() < self.in_flight_max
     }
 
     fn start_waiting(&mut self) {

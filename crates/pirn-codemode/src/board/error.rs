@@ -4,6 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use crate::cell::{CheckpointError, SuspendError};
+use crate::limits::Limit;
 
 /// Cells that an error names; a caller with more has lost count anyway.
 const NAMED_MAX: usize = 16;
@@ -101,7 +102,8 @@ impl fmt::Display for BoardError {
             Self::Full { limit, cells } => {
                 write!(
                     formatter,
-                    "{limit} exec cells run, which is the limit; wait for one of them or terminate one"
+                    "{limit} exec cells run, which is the limit; wait for one of them or terminate one. {}",
+                    Limit::Cells.advice()
                 )?;
                 cells
             }

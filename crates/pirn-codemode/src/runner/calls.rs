@@ -10,10 +10,11 @@ use pirn_vm::{CallId, CallTarget, JsonText, Settlement};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
+use super::results::WaitingResults;
 use super::{Collected, Progress, SavedCall, SavedStage};
 use crate::abort::Abort;
 use crate::host::{CallEnd, Environment, HostCall, ResumedCall};
-use crate::limits::ScriptLimits;
+use crate::limits::{Limit, ScriptLimits};
 
 /// Bytes of the arguments of calls that wait for room, in all: what the memory of one script is by default.
 const WAITING_BYTES_MAX: usize = 256 << 20;
@@ -33,6 +34,8 @@ pub(crate) struct Calls {
     /// What is needed to save the calls that are open.
     open: BTreeMap<CallId, OpenCall>,
     cancel: CancellationToken,
+    /// The results that the script has not read.
+    pub(super) results: WaitingResults,
     total_max: u32,
     bytes_max: usize,
 }
@@ -82,7 +85,11 @@ pub(super) struct Graces {
 }
 
 impl Calls {
-    pub(super) fn new(environment: Environment, limits: &ScriptLimits) -> Self {
+    pub(super) fn new(
+        environment: Environment,
+        limits: &ScriptLimits,
+        results: WaitingResults,
+    ) -> Self {
         Self {
             environment,
             records: Vec::new(),
@@ -90,6 +97,7 @@ impl Calls {
             dispatch: CallDispatch::new(limits.calls_in_flight_max, WAITING_BYTES_MAX),
             open: BTreeMap::new(),
             cancel: CancellationToken::new(),
+            results,
             total_max: limits.calls_max,
             bytes_max: limits.call_bytes_max,
         }
@@ -116,8 +124,10 @@ impl Calls {
         if target == CallTarget::Tool {
             if self.records.len() >= self.total_max as usize {
                 let limit = self.total_max;
-                let message =
-                    format!("{name}: the script has made {limit} calls, which is its limit");
+                let message = format!(
+                    "{name}: the script has made {limit} calls, which is its limit. {}",
+                    Limit::CallsMax.advice()
+                );
                 return Some(over_limit(&name, None, message));
             }
             number = number_of(self.records.len());
@@ -134,8 +144,10 @@ impl Calls {
         }
         if size > self.bytes_max {
             let limit = self.bytes_max;
-            let message =
-                format!("{name}: the argument has {size} bytes of JSON, the limit is {limit}");
+            let message = format!(
+                "{name}: the argument has {size} bytes of JSON, the limit is {limit}. {}",
+                Limit::CallBytes.advice()
+            );
             let end = over_limit(&name, self.environment.host.call_id(number), message);
             self.close(record, &end, collected);
             return Some(end);
@@ -187,16 +199,19 @@ impl Calls {
             .map_or_else(|| "the call".to_owned(), |record| record.name.clone())
     }
 
-    /// Starts waiting calls while there is room, and takes the ends of those that are done.
+    /// Starts waiting calls while there is room for them and for their results, and takes the ends of those that are done.
     pub(super) fn progress(
         &mut self,
         context: &mut Context<'_>,
         collected: &mut Collected,
         settled: &mut Vec<(CallId, CallEnd)>,
     ) {
+        self.dispatch.hold(!self.results.have_room(context));
         while let Poll::Ready(Some(((id, record), end))) = self.dispatch.poll_next(context) {
             self.open.remove(&id);
             let end = self.delivered(record, end.unwrap_or_else(|panic| panicked(&panic)));
+            self.results.add(end.bytes());
+            self.dispatch.hold(!self.results.have_room(context));
             self.close(record, &end, collected);
             settled.push((id, end));
         }
@@ -214,7 +229,8 @@ impl Calls {
             Settlement::Resolved(Some(json)) if json.as_str().len() > limit => {
                 let size = json.as_str().len();
                 let message = format!(
-                    "the result has {size} bytes of JSON, the limit is {limit}; ask for less of it"
+                    "the result has {size} bytes of JSON, the limit is {limit}; ask for less of it. {}",
+                    Limit::CallBytes.advice()
                 );
                 Settlement::Rejected {
                     message,

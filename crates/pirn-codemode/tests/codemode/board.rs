@@ -306,7 +306,10 @@ async fn a_full_board_drops_unseen_ends_first_and_then_refuses() {
         .await;
     let refused = bench.exec("return 3;").await;
     assert!(
-        refused[0].starts_with("2 exec cells run, which is the limit"),
+        refused[0].starts_with(
+            "2 exec cells run, which is the limit; wait for one of them or terminate one. To change this limit: the setting \
+             codemode.cellsMax."
+        ),
         "{refused:?}"
     );
     bench.open("a");

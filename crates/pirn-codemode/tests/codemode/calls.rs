@@ -1,11 +1,16 @@
 //! Calls: what a script gets of them, in which order they run, and what becomes of them.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use pirn_codemode::{Abort, RunOptions, ScriptLimits};
-use serde_json::json;
+use pirn_codemode::{Abort, Progress, ResultBudget, RunOptions, ScriptLimits};
+use serde_json::{Value, json};
 
-use crate::support::{Lab, SOON, calls, failure, options, short_grace, value};
+use crate::support::{CALLS_ADVICE, Lab, SOON, calls, failure, options, short_grace, value};
+
+const CALL_ADVICE: &str =
+    "To change this limit: the setting codemode.callMb, or pirn exec --call-mb.";
 
 #[tokio::test]
 async fn results_cross_as_json() {
@@ -49,7 +54,9 @@ async fn a_failed_call_names_itself() {
             "tools.echo('x'.repeat(200))",
             json!([
                 true,
-                "echo: the argument has 202 bytes of JSON, the limit is 100",
+                format!(
+                    "echo: the argument has 202 bytes of JSON, the limit is 100. {CALL_ADVICE}"
+                ),
                 "echo",
                 "lab/1",
                 "limit"
@@ -116,7 +123,8 @@ async fn calls_beyond_the_limit_reject() {
     let code = "const ends = await Promise.allSettled([1, 2, 3, 4].map((n) => tools.echo(n)));
         return ends.map((end) => end.value ?? `${end.reason.kind}: ${end.reason.message}`);";
     let result = lab.run_with(code, options(limits)).await;
-    let refused = "limit: echo: the script has made 2 calls, which is its limit";
+    let refused =
+        format!("limit: echo: the script has made 2 calls, which is its limit. {CALLS_ADVICE}");
     assert_eq!(value(&result), json!([1, 2, refused, refused]));
     assert_eq!(calls(&result), ["echo ok", "echo ok"]);
 }
@@ -134,9 +142,69 @@ async fn a_result_that_is_too_large_rejects_and_counts_as_done() {
     // The argument of `fail` is over the limit itself.
     assert_eq!(
         value(&result),
-        json!("fail: the argument has 104 bytes of JSON, the limit is 30")
+        json!(format!(
+            "fail: the argument has 104 bytes of JSON, the limit is 30. {CALL_ADVICE}"
+        ))
     );
     assert_eq!(calls(&result), ["echo ok", "fail error"]);
+}
+
+/// The calls that had ended when the script, which computes after it has started them all, showed something.
+async fn ended_while_it_computed(limits: ScriptLimits, results: ResultBudget) -> (usize, Value) {
+    let ended = Arc::new(AtomicUsize::new(0));
+    let seen = Arc::new(AtomicUsize::new(usize::MAX));
+    let (ends, seen_in) = (Arc::clone(&ended), Arc::clone(&seen));
+    let progress = move |progress: Progress<'_>| match progress {
+        Progress::CallEnded(_) => drop(ends.fetch_add(1, Ordering::Relaxed)),
+        Progress::Output(_) => seen_in.store(ends.load(Ordering::Relaxed), Ordering::Relaxed),
+        _ => {}
+    };
+    let options = RunOptions {
+        limits,
+        results,
+        progress: Some(Arc::new(progress)),
+        ..RunOptions::default()
+    };
+    let code = "const text64 = 'x'.repeat(64 << 10);
+        const all = Array.from({length: 2000}, () => tools.echo(text64));
+        let sum = 0;
+        for (let n = 0; n < 3e6; n++) sum += n;
+        text('computed');
+        let read = 0;
+        for (const one of all) read += (await one).length;
+        return [sum > 0, read];";
+    let result = Lab::new().run_with(code, options).await;
+    (seen.load(Ordering::Relaxed), value(&result))
+}
+
+#[tokio::test]
+async fn results_that_wait_to_be_read_are_bounded_for_a_script_and_for_all() {
+    let all_read = json!([true, 2_000 * (64 << 10)]);
+    let own = ScriptLimits {
+        results_bytes_max: 1 << 20,
+        ..ScriptLimits::default()
+    };
+    for (limits, results) in [
+        (own, ResultBudget::default()),
+        (ScriptLimits::default(), ResultBudget::new(1 << 20)),
+    ] {
+        let (ended, read) = ended_while_it_computed(limits, results).await;
+        // 16 results are 1 MiB; 64 calls may have been under way then.
+        assert!(ended <= 16 + 64, "{ended} calls ended");
+        assert_eq!(read, all_read);
+    }
+}
+
+/// Ten thousand results of 1 MiB would be 10 GiB.
+#[tokio::test]
+async fn ten_thousand_large_results_of_which_one_is_awaited_fit() {
+    let lab = Lab::new();
+    let code = "const text = 'x'.repeat(1 << 20);
+        const all = Array.from({length: 10000}, () => tools.echo(text).then((read) => read.length));
+        return await all[0];";
+    let result = lab.run(code).await;
+    assert_eq!(value(&result), json!(1 << 20));
+    assert!(lab.received().len() < 2_000, "{}", lab.received().len());
 }
 
 #[tokio::test]

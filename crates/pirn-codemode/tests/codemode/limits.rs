@@ -13,6 +13,11 @@ const DEADLINE: Duration = Duration::from_secs(2);
 /// How long the person thinks.
 const THINKING: Duration = Duration::from_secs(5);
 
+const WALL_ADVICE: &str = "To change this limit: the setting codemode.timeoutSeconds, or timeout_ms in the options line, or \
+                           pirn exec --timeout-ms.";
+const CPU_ADVICE: &str =
+    "To change this limit: the setting codemode.cpuSeconds, or pirn exec --cpu-ms.";
+
 fn wall(milliseconds: u64) -> ScriptLimits {
     ScriptLimits {
         wall: Duration::from_millis(milliseconds),
@@ -34,7 +39,7 @@ async fn a_deadline_covers_computing_and_waiting() {
         let result = lab.run_with(code, options(wall(200))).await;
         assert_eq!(
             failure(&result),
-            "timeout: The script timed out after 200 ms",
+            format!("timeout: The script timed out after 200 ms ({WALL_ADVICE})"),
             "{code}"
         );
         assert_eq!(texts(&result.output), ["kept"], "{code}");
@@ -91,7 +96,7 @@ async fn processor_time_counts_and_waiting_does_not() {
     let result = Lab::new().run_with("for (;;);", options(limits)).await;
     assert_eq!(
         failure(&result),
-        "cpu: The script used up its 50 ms of processor time"
+        format!("cpu: The script used up its 50 ms of processor time ({CPU_ADVICE})")
     );
     let waits = "await new Promise((done) => setTimeout(done, 120)); return 'rested';";
     assert_eq!(
@@ -130,7 +135,8 @@ async fn source_has_a_largest_size() {
     let result = Lab::new().run_with(&code, options(limits)).await;
     assert_eq!(
         failure(&result),
-        "script: The script has 118 bytes, the limit is 100; keep data in files and read it with tools"
+        "script: The script has 118 bytes, the limit is 100; keep data in files and read it with tools \
+         (To change this limit: the setting codemode.sourceKb.)"
     );
     assert!(result.output.is_empty());
     assert_eq!(ScriptLimits::default().source_bytes_max, 1 << 20);
@@ -157,10 +163,50 @@ async fn output_has_a_largest_size_that_nothing_catches() {
         let result = Lab::new().run_with(code, options(limits)).await;
         assert_eq!(
             failure(&result),
-            "script: Script output exceeds the limit of 100 characters or 5 items",
+            "script: Script output exceeds the limit of 100 characters or 5 items (To change this limit: the setting \
+             codemode.outputCharacters or codemode.outputItems, or pirn exec --output-characters.)",
             "{code}"
         );
         assert_eq!(result.output.len(), kept, "{code}");
+    }
+}
+
+/// Those that other tests do not reach.
+#[tokio::test]
+async fn every_limit_names_its_number_and_the_setting_that_changes_it() {
+    let vm = Limits {
+        memory_bytes: 16 << 20,
+        stack_bytes: 64 << 10,
+        store_value_characters: 10,
+        store_total_characters: 20,
+        ..Limits::default()
+    };
+    let limits = ScriptLimits {
+        vm,
+        ..ScriptLimits::default()
+    };
+    for (code, expected) in [
+        (
+            "const deeper = (n) => deeper(n + 1) + 1; deeper(0);",
+            "script: Maximum call stack size exceeded (To change this limit: the setting codemode.stackKb.)",
+        ),
+        (
+            "const all = []; for (;;) all.push('x'.repeat(1e5) + all.length);",
+            "script: out of memory (To change this limit: the setting codemode.memoryMb, or pirn exec --memory-mb.)",
+        ),
+        (
+            "store('key', 'x'.repeat(10));",
+            "script: store(): the value has 12 characters of JSON, the limit is 10. Keep large data in a file and store its path. \
+             (To change this limit: the setting codemode.storeValueCharacters.)",
+        ),
+        (
+            "store('first', 12345678); store('second', 12345678);",
+            "script: store(): all values together would have 27 characters, the limit is 20. Delete keys with \
+             store(key, undefined) or keep large data in a file. (To change this limit: the setting codemode.storeCharacters.)",
+        ),
+    ] {
+        let result = Lab::new().run_with(code, options(limits)).await;
+        assert_eq!(failure(&result), expected, "{code}");
     }
 }
 
@@ -199,7 +245,7 @@ async fn the_deadline_stands_still_while_every_open_call_asks() {
     });
     assert_eq!(
         failure(&result),
-        "timeout: The script timed out after 2000 ms"
+        format!("timeout: The script timed out after 2000 ms ({WALL_ADVICE})")
     );
     assert_eq!(calls(&result), ["ask ok", "gate cancelled"]);
 }
@@ -223,7 +269,7 @@ async fn a_script_that_computes_beside_an_open_question_ends_by_its_processor_ti
     });
     assert_eq!(
         failure(&result),
-        "cpu: The script used up its 150 ms of processor time"
+        format!("cpu: The script used up its 150 ms of processor time ({CPU_ADVICE})")
     );
     assert_eq!(calls(&result), ["ask unknown"]);
 }

@@ -4,7 +4,7 @@ use pirn_codemode::ScriptLimits;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::support::{Lab, options, value};
+use crate::support::{CALLS_ADVICE, Lab, options, value};
 
 /// One statement of a script.
 #[derive(Debug, Clone)]
@@ -112,7 +112,7 @@ impl Model {
                 .unwrap_or_default()
                 .to_owned();
             return Err(format!(
-                "{tool}: the script has made {} calls, which is its limit",
+                "{tool}: the script has made {} calls, which is its limit. {CALLS_ADVICE}",
                 self.calls_max
             ));
         }

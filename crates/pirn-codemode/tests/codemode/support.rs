@@ -17,6 +17,10 @@ use tokio::sync::watch;
 /// Longer than anything here takes; only a broken test waits for it.
 pub(crate) const SOON: Duration = Duration::from_secs(20);
 
+/// Follows a refusal of one call too many.
+pub(crate) const CALLS_ADVICE: &str =
+    "To change this limit: the setting codemode.callsMax, or pirn exec --calls-max.";
+
 /// A picture of one pixel.
 pub(crate) const PNG_1X1: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 

@@ -302,11 +302,12 @@ pub(super) fn failure(
         failure = failure.detail(summary);
     }
     let advice = match error.kind {
-        ScriptErrorKind::Timeout => Some("--timeout-ms gives it more time"),
-        ScriptErrorKind::Cpu => Some("--cpu-ms gives it more processor time"),
-        ScriptErrorKind::Memory => Some("--memory-mb gives it more memory"),
         ScriptErrorKind::Sandbox => Some("`pirn doctor` checks the script engine"),
-        ScriptErrorKind::Script | ScriptErrorKind::Aborted => None,
+        ScriptErrorKind::Timeout
+        | ScriptErrorKind::Cpu
+        | ScriptErrorKind::Memory
+        | ScriptErrorKind::Script
+        | ScriptErrorKind::Aborted => None,
     };
     for hint in error.hint.as_deref().into_iter().chain(advice) {
         failure = failure.hint(hint);
