@@ -16,19 +16,20 @@ const OPEN: [&str; 3] = ["eval", "globalThis", "Function"];
 
 /// What a script declares, in whatever scope.
 #[derive(Default)]
-pub(super) struct Names {
-    declared: BTreeSet<String>,
-    referenced: BTreeSet<String>,
+pub(super) struct Names<'a> {
+    declared: BTreeSet<&'a str>,
+    referenced: BTreeSet<&'a str>,
     /// Members of `tools` that it names.
-    tools: BTreeSet<String>,
+    tools: BTreeSet<&'a str>,
+    tools_declared: usize,
     /// Async functions with a name, and where they begin.
-    async_functions: BTreeMap<String, u32>,
+    async_functions: BTreeMap<&'a str, u32>,
     is_open: bool,
     has_tools: bool,
 }
 
-impl Names {
-    pub(super) fn of(program: &Program<'_>) -> Self {
+impl<'a> Names<'a> {
+    pub(super) fn of(program: &Program<'a>) -> Self {
         let mut names = Self::default();
         names.visit_program(program);
         names
@@ -44,7 +45,12 @@ impl Names {
         self.async_functions
             .iter()
             .filter(|(name, _)| self.has_tools && !self.is_open && !self.referenced.contains(*name))
-            .map(|(name, at)| (name.as_str(), *at))
+            .map(|(name, at)| (*name, *at))
+    }
+
+    /// How often `tools` is declared.
+    pub(super) fn tools_declared(&self) -> usize {
+        self.tools_declared
     }
 
     /// Whether nothing can have this name.
@@ -58,20 +64,21 @@ impl Names {
     }
 }
 
-impl<'a> VisitJs<'a> for Names {
+impl<'a> VisitJs<'a> for Names<'a> {
     fn visit_binding_identifier(&mut self, identifier: &BindingIdentifier<'a>) {
-        self.declared.insert(identifier.name.as_str().to_owned());
+        self.tools_declared += usize::from(identifier.name == "tools");
+        self.declared.insert(identifier.name.as_str());
     }
 
     fn visit_identifier_reference(&mut self, identifier: &IdentifierReference<'a>) {
         self.is_open |= OPEN.contains(&identifier.name.as_str());
         self.has_tools |= identifier.name == "tools";
-        self.referenced.insert(identifier.name.as_str().to_owned());
+        self.referenced.insert(identifier.name.as_str());
     }
 
     fn visit_static_member_expression(&mut self, member: &StaticMemberExpression<'a>) {
         if matches!(&member.object, Expression::Identifier(object) if object.name == "tools") {
-            self.tools.insert(member.property.name.as_str().to_owned());
+            self.tools.insert(member.property.name.as_str());
         }
         walk_js::walk_static_member_expression(self, member);
     }
@@ -84,7 +91,7 @@ impl<'a> VisitJs<'a> for Names {
             && let Some(identifier) = &function.id
         {
             self.async_functions
-                .insert(identifier.name.as_str().to_owned(), identifier.span.start);
+                .insert(identifier.name.as_str(), identifier.span.start);
         }
         walk_js::walk_function(self, function, flags);
     }
@@ -97,7 +104,7 @@ impl<'a> VisitJs<'a> for Names {
         };
         if let (BindingPattern::BindingIdentifier(identifier), true) = (&declarator.id, is_async) {
             self.async_functions
-                .insert(identifier.name.as_str().to_owned(), identifier.span.start);
+                .insert(identifier.name.as_str(), identifier.span.start);
         }
         walk_js::walk_variable_declarator(self, declarator);
     }
@@ -105,14 +112,14 @@ impl<'a> VisitJs<'a> for Names {
     fn visit_simple_assignment_target(&mut self, target: &SimpleAssignmentTarget<'a>) {
         // Assigning to a name makes a global.
         if let SimpleAssignmentTarget::AssignmentTargetIdentifier(identifier) = target {
-            self.declared.insert(identifier.name.as_str().to_owned());
+            self.declared.insert(identifier.name.as_str());
         }
         walk_js::walk_simple_assignment_target(self, target);
     }
 
     fn visit_assignment_target(&mut self, target: &AssignmentTarget<'a>) {
         if let AssignmentTarget::AssignmentTargetIdentifier(identifier) = target {
-            self.declared.insert(identifier.name.as_str().to_owned());
+            self.declared.insert(identifier.name.as_str());
         }
         walk_js::walk_assignment_target(self, target);
     }

@@ -32,16 +32,16 @@ const VALUES_ELSEWHERE: [(&str, &str, &[&str], &str); 2] = [
 ];
 
 /// What an expression is, in a sentence about it.
-struct Used {
-    tool: String,
+struct Used<'s> {
+    tool: &'s str,
     what: &'static str,
     /// What to use instead.
     instead: String,
 }
 
-impl Visitor<'_> {
+impl<'s> Visitor<'_, 's> {
     /// The list behind `list.filter(...)` and its like.
-    pub(super) fn same_list(&self, call: &CallExpression<'_>) -> Option<Holding> {
+    pub(super) fn same_list(&self, call: &CallExpression<'_>) -> Option<Holding<'s>> {
         let Expression::StaticMemberExpression(member) = call.callee.without_parentheses() else {
             return None;
         };
@@ -51,7 +51,7 @@ impl Visitor<'_> {
     }
 
     /// A result that is an object, or a list of objects: neither is a text or a number.
-    fn used(&self, expression: &Expression<'_>) -> Option<Used> {
+    fn used(&self, expression: &Expression<'_>) -> Option<Used<'s>> {
         let Holding::Result(tool, shape) = self.holding(expression)? else {
             return None;
         };
@@ -114,7 +114,7 @@ impl Visitor<'_> {
             | BinaryOperator::Multiplication
             | BinaryOperator::Division
             | BinaryOperator::Remainder
-            | BinaryOperator::Exponential => "which is no number",
+            | BinaryOperator::Exponential => "which is not a number",
             BinaryOperator::LessThan
             | BinaryOperator::LessEqualThan
             | BinaryOperator::GreaterThan

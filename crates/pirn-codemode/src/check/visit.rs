@@ -53,7 +53,7 @@ pub(super) fn findings(
         })
         .collect();
     // A script with a variable of its own called `tools` means that one; the wrapper's parameter is declared too.
-    let own_tools = text.matches("tools").count() > 1 && declares_tools(program);
+    let own_tools = names.tools_declared() > 1;
     let mut visitor = Visitor {
         start,
         text,
@@ -72,39 +72,36 @@ pub(super) fn findings(
     visitor.findings
 }
 
-/// Whether the script itself declares the name, besides the wrapper's parameter.
-fn declares_tools(program: &Program<'_>) -> bool {
-    #[derive(Default)]
-    struct Count(usize);
-    impl<'a> VisitJs<'a> for Count {
-        fn visit_binding_identifier(&mut self, identifier: &oxc_ast::ast::BindingIdentifier<'a>) {
-            self.0 += usize::from(identifier.name == TOOLS);
-        }
-    }
-    let mut count = Count::default();
-    count.visit_program(program);
-    count.0 > 1
+/// What a variable holds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Holding<'s> {
+    /// The result of this tool.
+    Result(&'s str, &'s ResultShape),
+    /// A promise of this tool's result, since nobody awaited it.
+    Promise(&'s str, &'s ResultShape),
 }
 
-/// What a variable holds.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) enum Holding {
-    /// The result of this tool.
-    Result(String, ResultShape),
-    /// A promise of this tool's result, since nobody awaited it.
-    Promise(String),
+impl Holding<'_> {
+    fn awaited(self) -> Self {
+        match self {
+            Self::Promise(tool, shape) | Self::Result(tool, shape) => Self::Result(tool, shape),
+        }
+    }
 }
 
 /// Finds out what variables hold from their declaration on; a name that is declared twice, or assigned to, holds nothing that is
 /// known.
 struct Held<'s> {
     surroundings: &'s Surroundings<'s>,
-    by_name: BTreeMap<String, Option<Holding>>,
+    by_name: BTreeMap<String, Option<Holding<'s>>>,
     assigned: BTreeSet<String>,
 }
 
 impl<'s> Held<'s> {
-    fn of(program: &Program<'_>, surroundings: &'s Surroundings<'s>) -> BTreeMap<String, Holding> {
+    fn of(
+        program: &Program<'_>,
+        surroundings: &'s Surroundings<'s>,
+    ) -> BTreeMap<String, Holding<'s>> {
         let mut held = Held {
             surroundings,
             by_name: BTreeMap::new(),
@@ -167,26 +164,20 @@ impl<'a> VisitJs<'a> for Held<'_> {
 }
 
 /// What an expression gives, as far as its text tells.
-fn holding_of(expression: &Expression<'_>, surroundings: &Surroundings<'_>) -> Option<Holding> {
+fn holding_of<'s>(
+    expression: &Expression<'_>,
+    surroundings: &'s Surroundings<'s>,
+) -> Option<Holding<'s>> {
     match expression.without_parentheses() {
         Expression::AwaitExpression(awaited) => {
-            match holding_of(&awaited.argument, surroundings)? {
-                Holding::Promise(name) => {
-                    let shape = surroundings.tools.shape(&name)?.clone();
-                    Some(Holding::Result(name, shape))
-                }
-                held @ Holding::Result(..) => Some(held),
-            }
+            holding_of(&awaited.argument, surroundings).map(Holding::awaited)
         }
         Expression::CallExpression(call) => match call.callee.without_parentheses() {
             Expression::StaticMemberExpression(member)
                 if is_tools(&member.object) && !member.optional =>
             {
-                let name = member.property.name.as_str();
-                surroundings
-                    .tools
-                    .shape(name)
-                    .map(|_| Holding::Promise(name.to_owned()))
+                let (tool, shape) = surroundings.tools.member(member.property.name.as_str())?;
+                Some(Holding::Promise(tool, shape))
             }
             _ => None,
         },
@@ -198,19 +189,19 @@ pub(super) fn is_tools(expression: &Expression<'_>) -> bool {
     matches!(expression.without_parentheses(), Expression::Identifier(identifier) if identifier.name == TOOLS)
 }
 
-pub(super) struct Visitor<'s> {
+pub(super) struct Visitor<'a, 's> {
     start: usize,
     pub(super) text: &'s str,
     pub(super) surroundings: &'s Surroundings<'s>,
-    pub(super) names: Names,
+    pub(super) names: Names<'a>,
     pub(super) knows_tools: bool,
-    held: BTreeMap<String, Holding>,
+    held: BTreeMap<String, Holding<'s>>,
     /// How many `try` blocks and optional accesses stand around.
     guarded: usize,
     findings: Findings,
 }
 
-impl Visitor<'_> {
+impl<'s> Visitor<'_, 's> {
     pub(super) fn add(&mut self, span: Span, name: &'static str, message: String) {
         if self.guarded == 0
             && let Some(offset) = (span.start as usize).checked_sub(self.start)
@@ -231,19 +222,15 @@ impl Visitor<'_> {
     }
 
     /// What an expression holds: a call of a tool, an awaited one, or a variable that holds either.
-    pub(super) fn holding(&self, expression: &Expression<'_>) -> Option<Holding> {
+    pub(super) fn holding(&self, expression: &Expression<'_>) -> Option<Holding<'s>> {
         if !self.knows_tools {
             return None;
         }
         match expression.without_parentheses() {
-            Expression::Identifier(identifier) => self.held.get(identifier.name.as_str()).cloned(),
-            Expression::AwaitExpression(awaited) => match self.holding(&awaited.argument)? {
-                Holding::Promise(name) => {
-                    let shape = self.surroundings.tools.shape(&name)?.clone();
-                    Some(Holding::Result(name, shape))
-                }
-                held @ Holding::Result(..) => Some(held),
-            },
+            Expression::Identifier(identifier) => self.held.get(identifier.name.as_str()).copied(),
+            Expression::AwaitExpression(awaited) => {
+                self.holding(&awaited.argument).map(Holding::awaited)
+            }
             Expression::CallExpression(call) => self
                 .same_list(call)
                 .or_else(|| holding_of(expression, self.surroundings)),
@@ -253,7 +240,7 @@ impl Visitor<'_> {
 
     fn check_member(&mut self, object: &Expression<'_>, member: &str, span: Span) {
         match self.holding(object) {
-            Some(Holding::Promise(tool)) if !OF_PROMISES.contains(&member) => {
+            Some(Holding::Promise(tool, _)) if !OF_PROMISES.contains(&member) => {
                 self.add(
                     span,
                     "TypeError",
@@ -261,11 +248,11 @@ impl Visitor<'_> {
                 );
             }
             Some(Holding::Result(tool, shape)) => {
-                if let Some(message) = shape.complaint(&tool, member) {
+                if let Some(message) = shape.complaint(tool, member) {
                     self.add(span, "TypeError", message);
                 }
             }
-            Some(Holding::Promise(_)) | None => {}
+            Some(Holding::Promise(..)) | None => {}
         }
     }
 
@@ -299,17 +286,17 @@ impl Visitor<'_> {
     }
 
     fn check_iterated(&mut self, expression: &Expression<'_>) {
-        if let Some(Holding::Promise(tool)) = self.holding(expression) {
+        if let Some(Holding::Promise(tool, _)) = self.holding(expression) {
             self.add(
                 expression.span(),
                 "TypeError",
-                format!("tools.{tool}(...) gives a promise, which cannot be gone over: write await tools.{tool}(...)"),
+                format!("tools.{tool}(...) gives a promise, which cannot be iterated: write await tools.{tool}(...)"),
             );
         }
     }
 }
 
-impl<'a> VisitJs<'a> for Visitor<'_> {
+impl<'a> VisitJs<'a> for Visitor<'a, '_> {
     fn visit_try_statement(&mut self, statement: &TryStatement<'a>) {
         // What fails in here is caught, or the script means to clean up first.
         self.guarded += 1;

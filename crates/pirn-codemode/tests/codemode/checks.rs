@@ -76,12 +76,12 @@ async fn calls_that_nobody_awaited_are_told_before_the_first_call() {
     .await;
     refused(
         "for (const x of tools.echo([1])) text(x)",
-        "tools.echo(...) gives a promise, which cannot be gone over",
+        "tools.echo(...) gives a promise, which cannot be iterated",
     )
     .await;
     refused(
         "return [...tools.echo([1])]",
-        "tools.echo(...) gives a promise, which cannot be gone over",
+        "tools.echo(...) gives a promise, which cannot be iterated",
     )
     .await;
 }
