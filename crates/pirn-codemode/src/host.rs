@@ -63,6 +63,8 @@ pub struct CallEnd {
     pub settlement: Settlement,
     /// What became of the call, for the record.
     pub status: CallStatus,
+    /// What the record says of a call that failed though the script got data of it.
+    pub error: Option<String>,
     /// What the script's result tells of it besides.
     pub notes: Vec<String>,
 }
@@ -73,6 +75,7 @@ impl CallEnd {
         Self {
             settlement: Settlement::Resolved(value),
             status: CallStatus::Ok,
+            error: None,
             notes: Vec::new(),
         }
     }
@@ -109,6 +112,7 @@ impl CallEnd {
         Self {
             settlement,
             status,
+            error: None,
             notes: Vec::new(),
         }
     }
@@ -184,6 +188,12 @@ impl KnownTools {
     /// What a call of the member gives.
     pub(crate) fn shape(&self, member: &str) -> Option<&ResultShape> {
         self.by_member.get(member).map(|(_, shape)| shape)
+    }
+
+    /// The member as the table spells it, and what a call of it gives.
+    pub(crate) fn member(&self, member: &str) -> Option<(&str, &ResultShape)> {
+        let (member, (_, shape)) = self.by_member.get_key_value(member)?;
+        Some((member, shape))
     }
 
     /// The own name of the member's tool.

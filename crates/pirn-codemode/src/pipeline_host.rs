@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use futures_util::future::BoxFuture;
 use pirn_tool::{
     CallContext, CallOutcome, CallStage, CallStatus, FailureKind, NestedOptions, Pipeline, Tool,
-    WaitClock, tool_identifiers, undeclared,
+    WaitClock, tool_identifiers,
 };
 use pirn_vm::{CallTarget, JsonText, Settlement, ToolBinding, ToolDescription};
 use serde_json::Value;
@@ -142,11 +142,6 @@ impl ScriptHost for PipelineHost {
         };
         let (pipeline, context) = (self.pipeline.clone(), self.context.clone());
         let tool = self.offer.discovery.tool(&call.name);
-        let passed_on = tool
-            .as_ref()
-            .filter(|(tool, _)| tool.spec().namespace.is_some())
-            .and_then(|(tool, _)| undeclared(&tool.spec().input_schema, &arguments))
-            .map(|complaint| format!("{}: {complaint}. It was passed on.", call.name));
         Box::pin(async move {
             // From here on the pipeline says when it begins.
             call.stage.send_replace(CallStage::Waiting);
@@ -159,9 +154,7 @@ impl ScriptHost for PipelineHost {
             let outcome = pipeline
                 .call_nested_with_options(&context, &call.name, arguments, options)
                 .await;
-            let mut end = script_end(outcome, tool.as_ref());
-            end.notes.extend(passed_on);
-            end
+            script_end(outcome, tool.as_ref())
         })
     }
 
@@ -189,7 +182,12 @@ fn script_end(outcome: CallOutcome, tool: Option<&(Tool, String)>) -> CallEnd {
     let status = outcome.status;
     let tool_name = &outcome.tool_name;
     let notes = outcome.result.notes.iter();
-    let notes: Vec<String> = notes.map(|note| format!("{tool_name}: {note}.")).collect();
+    let notes: Vec<String> = notes
+        .map(|note| {
+            let end = if note.ends_with(['.', '?']) { "" } else { "." };
+            format!("{tool_name}: {note}{end}")
+        })
+        .collect();
     let has_schema = tool.is_some_and(|(tool, _)| tool.spec().output_schema.is_some());
     let confirmed = status != CallStatus::Unknown;
     let came_from_tool = outcome
@@ -204,6 +202,14 @@ fn script_end(outcome: CallOutcome, tool: Option<&(Tool, String)>) -> CallEnd {
         return CallEnd {
             settlement: Settlement::Resolved(Some(JsonText::from_value(structured))),
             status,
+            error: outcome.failure.map(|_| {
+                let said = outcome.result.joined_text();
+                if said.is_empty() {
+                    structured.to_string()
+                } else {
+                    said
+                }
+            }),
             notes,
         };
     }
@@ -218,6 +224,7 @@ fn script_end(outcome: CallOutcome, tool: Option<&(Tool, String)>) -> CallEnd {
         return CallEnd {
             settlement: Settlement::Resolved(Some(value)),
             status,
+            error: None,
             notes,
         };
     };
@@ -241,6 +248,7 @@ fn script_end(outcome: CallOutcome, tool: Option<&(Tool, String)>) -> CallEnd {
             data,
         },
         status,
+        error: None,
         notes,
     }
 }

@@ -172,7 +172,8 @@ impl From<runner::SavedStage> for SavedStage {
             runner::SavedStage::Ended(CallEnd {
                 settlement: Settlement::Resolved(value),
                 status,
-                // They are among the script's notes.
+                // It is in the record, and they are among the script's notes.
+                error: _,
                 notes: _,
             }) => Self::Resolved {
                 value: value.map(JsonText::into_string),
@@ -188,6 +189,7 @@ impl From<runner::SavedStage> for SavedStage {
                         data,
                     },
                 status,
+                error: _,
                 notes: _,
             }) => Self::Rejected {
                 message,
@@ -233,6 +235,7 @@ impl From<SavedStage> for runner::SavedStage {
         Self::Ended(CallEnd {
             settlement,
             status,
+            error: None,
             notes: Vec::new(),
         })
     }

@@ -222,6 +222,7 @@ impl Calls {
         let CallEnd {
             settlement,
             status,
+            error,
             notes,
         } = end;
         let limit = self.bytes_max;
@@ -285,6 +286,7 @@ impl Calls {
         CallEnd {
             settlement,
             status,
+            error,
             notes,
         }
     }
@@ -302,7 +304,7 @@ impl Calls {
         };
         let error = match &end.settlement {
             Settlement::Rejected { message, .. } => Some(message.as_str()),
-            Settlement::Resolved(_) => None,
+            Settlement::Resolved(_) => end.error.as_deref(),
         };
         record.end(end.status, duration.unwrap_or_default(), error);
         collected.report(&Progress::CallEnded(record));
@@ -501,6 +503,7 @@ impl Calls {
                 data: None,
             },
             status: CallStatus::Unknown,
+            error: None,
             notes: Vec::new(),
         }
     }
@@ -527,6 +530,7 @@ fn over_limit(name: &str, call_id: Option<String>, message: String) -> CallEnd {
             data: None,
         },
         status: CallStatus::Error,
+        error: None,
         notes: Vec::new(),
     }
 }

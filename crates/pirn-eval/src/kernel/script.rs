@@ -168,6 +168,7 @@ fn end_of(result: Result<Value, CapabilityFailure>) -> CallEnd {
                 data: None,
             },
             status: CallStatus::Error,
+            error: None,
             notes: Vec::new(),
         },
     }

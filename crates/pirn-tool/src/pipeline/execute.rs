@@ -12,11 +12,12 @@ use super::end::{End, Refusal};
 use super::request::FailureKind;
 use super::steps::Tracking;
 use crate::clock::{Deadline, OpenCall};
-use crate::content::ToolResult;
-use crate::context::{CallContext, OutputSink, Update, UpdateSink};
+use crate::content::{ContentBlock, ToolResult};
+use crate::context::{CallContext, Origin, OutputSink, Update, UpdateSink};
 use crate::event::{EventCall, EventKind};
 use crate::panic::{guarded, guarded_future};
 use crate::registry::Entry;
+use crate::schema::undeclared;
 
 /// What the tool's code returned, or the message of its panic.
 type Finished = Result<ToolResult, String>;
@@ -111,6 +112,12 @@ impl Pipeline {
             cancel_when_dropped: Some(stop.own.clone()),
         };
         let handler = Arc::clone(entry.tool.handler());
+        let (spec, origin) = (entry.tool.spec(), context.origin);
+        // Other tools say themselves what they do not know.
+        let of_server = spec.namespace.is_some();
+        let passed_on = of_server
+            .then(|| undeclared(&spec.input_schema, &arguments))
+            .flatten();
         tracking.begin();
         let mut call = pin!(guarded_future(move || handler.call(arguments, context)));
         let (finished, stopped_by) = tokio::select! {
@@ -126,6 +133,11 @@ impl Pipeline {
         if matches!(finished, Some(Ok(_))) {
             openness.cancel_when_dropped = None;
         }
+        let finished = match passed_on {
+            Some(complaint) => finished
+                .map(|finished| finished.map(|result| tell_passed_on(result, &complaint, origin))),
+            None => finished,
+        };
         Ok(ended(&entry.tool.spec().name, finished, stopped_by))
     }
 
@@ -175,6 +187,21 @@ impl Pipeline {
                 let _ignored = guarded(|| updates(update));
             }
         }))
+    }
+}
+
+/// Tells of an argument that the tool does not declare: scripts beside the result, anybody else in it.
+fn tell_passed_on(result: ToolResult, complaint: &str, origin: Origin) -> ToolResult {
+    let note = format!("an argument was passed on that the tool does not declare: {complaint}");
+    match origin {
+        Origin::Nested => result.with_notes([note]),
+        Origin::Model | Origin::User | Origin::Extension => {
+            let mut result = result;
+            result
+                .content
+                .push(ContentBlock::text(format!("[Note: {note}]")));
+            result
+        }
     }
 }
 

@@ -50,6 +50,44 @@ async fn each_origin_reaches_the_tools_exposed_to_it() {
     }
 }
 
+/// An argument that a server's tool does not list may still mean something to it: it is passed on, and told where the result is
+/// read.
+#[tokio::test]
+async fn arguments_that_a_servers_tool_does_not_declare_are_told_with_the_result() {
+    let spec = ToolSpec::new("search", "Searches")
+        .input_schema(json!({"type": "object", "properties": {"query": {"type": "string"}}}))
+        .namespace(Arc::new(pirn_tool::Namespace {
+            name: "mcp__tracker".to_owned(),
+            aliases: Vec::new(),
+            description: None,
+            instructions: None,
+        }));
+    let tool = Tool::from_fn(spec, |arguments, context: CallContext| async move {
+        let is_nested = context.origin == Origin::Nested;
+        ToolResult::text(format!("{arguments} {is_nested}"))
+    });
+    let pipeline = pipeline([tool]);
+    let told = "an argument was passed on that the tool does not declare: there is no argument `qeury`; did you mean `query`?";
+    for origin in [Origin::Model, Origin::User, Origin::Nested] {
+        let request = CallRequest::new("1", "search", json!({"qeury": "x"})).origin(origin);
+        let result = pipeline.call(request).await.result;
+        let is_nested = origin == Origin::Nested;
+        let answer = format!("{{\"qeury\":\"x\"}} {is_nested}");
+        if is_nested {
+            assert_eq!(
+                (result.joined_text(), result.notes),
+                (answer, vec![told.to_owned()])
+            );
+        } else {
+            assert_eq!(result.joined_text(), format!("{answer}\n[Note: {told}]"));
+            assert!(result.notes.is_empty());
+        }
+        let known = CallRequest::new("2", "search", json!({"query": "x"})).origin(origin);
+        let result = pipeline.call(known).await.result;
+        assert!(result.notes.is_empty() && !result.joined_text().contains("Note"));
+    }
+}
+
 #[tokio::test]
 async fn a_deactivated_tool_is_out_of_reach_and_an_activated_one_in() {
     let pipeline = pipeline([

@@ -202,6 +202,7 @@ impl Report {
             return self.too_long(full_output);
         };
         let failure = self.failure();
+        let refused = self.findings.explanations.clone();
         let mut structured = Map::new();
         structured.insert("output".into(), output.into());
         structured.insert(
@@ -230,7 +231,9 @@ impl Report {
                 format_size(self.capture.total_bytes())
             )),
         };
-        result.with_structured(structured.into())
+        result
+            .with_structured(structured.into())
+            .with_notes(refused)
     }
 
     /// An output that no script gets as a whole: the command has run, so how it ended is told.

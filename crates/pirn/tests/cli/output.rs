@@ -250,3 +250,62 @@ fn the_error_of_a_failed_call_is_said_once() {
     let run = place.run(&["exec", "-e", &long]);
     assert_eq!(run.stderr.matches("ENOENT").count(), 1, "{run:#?}");
 }
+
+/// What a model should know besides the result stands in what it reads, and is data with `--json`.
+#[test]
+fn notes_are_read_where_the_result_is() {
+    let place = crate::mcp::place();
+    let script = "const asked = tools.bash({command: 'echo x > /usr/of-nobody'});
+        await asked;
+        await tools.mcp__toy__echo({text: 'x', loud: true});
+        tools.bash({command: 'sleep 60'});
+        text(new Map([['a', 1]]));
+        return 'word '.repeat(20_000);";
+    let read = place.run(&["exec", "-q", "--yes", "--layout", "joined", "-e", script]);
+    for note in [
+        "Note: text(): a Map, written as an object.",
+        "Note: mcp__toy__echo: an argument was passed on that the tool does not declare: there is no argument `loud`; its \
+         arguments are text.",
+        "Note: bash: ",
+        "/usr/of-nobody",
+        "sandbox.writeRoots",
+        "Note: A call was still open when the script ended: bash {\"command\":\"sleep 60\"} (cancelled).",
+        "[Full output: ",
+    ] {
+        assert!(read.stdout.contains(note), "{note}\n{read:#?}");
+    }
+    let result = place
+        .run(&["exec", "-q", "--yes", "--json", "-e", script])
+        .json();
+    let notes = result["notes"].to_string();
+    for note in ["a Map", "no argument `loud`", "/usr/of-nobody"] {
+        assert!(notes.contains(note), "{note}\n{result:#}");
+    }
+    let calls = result["calls"].as_array().unwrap();
+    assert_eq!(calls[0]["status"], "error");
+    assert!(
+        calls[0]["error"]
+            .as_str()
+            .unwrap()
+            .contains("Command exited with code "),
+        "{result:#}"
+    );
+    assert_eq!(calls[2]["status"], "cancelled");
+}
+
+/// A model that calls a server's tool itself reads the note in the result.
+#[test]
+fn a_call_made_directly_has_its_notes_too() {
+    let place = crate::mcp::place();
+    let run = place.run(&[
+        "mcp",
+        "call",
+        "toy",
+        "echo",
+        "{\"text\": \"x\", \"loud\": true}",
+    ]);
+    assert!(
+        run.stdout.contains("[Note: an argument was passed on that the tool does not declare: there is no argument `loud`"),
+        "{run:#?}"
+    );
+}
