@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
+use pirn_tools::SCRIPT_RESULT_BYTES_MAX;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -209,6 +210,154 @@ async fn check(tree: &[Node]) {
     assert_eq!(found, wanted);
 }
 
+/// Patterns that mean the same to `find -name`.
+const PATTERNS: [&str; 6] = ["*.txt", "b*", "?", "*a*", ".*", "u*"];
+
+/// What lies below a folder by the system's `find`, as `find` of scripts names it.
+fn named(bench: &Bench, folder: &str, pattern: &str) -> Vec<String> {
+    let start = format!("./{folder}");
+    let arguments = [
+        &start,
+        "-mindepth",
+        "1",
+        "-name",
+        pattern,
+        "-printf",
+        "%p\t%y\0",
+    ];
+    let mut found: Vec<String> = records(&bench.path(""), "find", &arguments)
+        .into_iter()
+        .map(|record| {
+            let (path, kind) = record.rsplit_once('\t').unwrap();
+            let path = path.strip_prefix("./").unwrap();
+            format!("{}{}", given(path), if kind == "d" { "/" } else { "" })
+        })
+        .collect();
+    found.sort_unstable();
+    found
+}
+
+fn strings(value: &Value) -> Vec<String> {
+    let texts = value.as_array().unwrap().iter();
+    texts
+        .map(|text| text.as_str().unwrap().to_owned())
+        .collect()
+}
+
+/// The part of a list that `offset` and `limit` name.
+fn part(list: &Value, offset: usize, limit: usize) -> Value {
+    let list = list.as_array().unwrap();
+    list.iter().skip(offset).take(limit).cloned().collect()
+}
+
+/// Patterns, folders, options and parts.
+async fn check_choices(tree: &[Node], offset: usize, limit: usize) {
+    let bench = Bench::new();
+    let root = bench.path("");
+    let files = make(&bench, tree);
+    for pattern in PATTERNS {
+        let found = bench
+            .script("find", json!({"pattern": pattern}))
+            .await
+            .unwrap();
+        let mut found = strings(&found);
+        found.sort_unstable();
+        assert_eq!(found, named(&bench, "", pattern), "{pattern}");
+    }
+    for (tool, arguments) in [
+        ("find", json!({"pattern": "*"})),
+        ("grep", json!({"pattern": "needle", "ignoreCase": true})),
+        ("ls", json!({})),
+    ] {
+        let whole = bench.script(tool, arguments.clone()).await.unwrap();
+        let mut chosen = arguments;
+        chosen["offset"] = json!(offset);
+        chosen["limit"] = json!(limit);
+        let found = bench.script(tool, chosen).await.unwrap();
+        assert_eq!(found, part(&whole, offset, limit), "{tool}");
+    }
+    for file in &files {
+        let path = given(file);
+        let content = std::fs::read_to_string(bench.path(file)).unwrap();
+        let hits = bench
+            .script(
+                "grep",
+                json!({"pattern": "NEEDLE", "ignoreCase": true, "path": path, "context": 1}),
+            )
+            .await
+            .unwrap();
+        let numbers: Vec<String> = records(&root, "grep", &["-naiF", "needle", "--", file])
+            .concat()
+            .lines()
+            .filter_map(|hit| Some(hit.split_once(':')?.0.to_owned()))
+            .collect();
+        let hits = hits.as_array().unwrap();
+        let found: Vec<String> = hits.iter().map(|hit| hit["line"].to_string()).collect();
+        assert_eq!(found, numbers, "{file:?}");
+        let lines: Vec<&str> = content.split('\n').collect();
+        for hit in hits {
+            let at = usize::try_from(hit["line"].as_u64().unwrap()).unwrap() - 1;
+            let before = hit["before"].as_array().map_or(0, Vec::len);
+            assert_eq!(before, at.min(1), "{hit}");
+            let is_last = lines.get(at + 1).is_none_or(|next| {
+                // What follows the last line feed is no line when it is empty.
+                next.is_empty() && at + 2 == lines.len()
+            });
+            let after = hit["after"].as_array().map_or(0, Vec::len);
+            assert_eq!(after, usize::from(!is_last), "{hit} {content:?}");
+        }
+        let lines = content.split_inclusive('\n').count();
+        let (first, most) = (offset + 1, limit);
+        if first <= lines {
+            let wanted: String = content
+                .split_inclusive('\n')
+                .skip(offset)
+                .take(most)
+                .collect();
+            let arguments = json!({"path": path, "offset": first, "limit": most});
+            assert_eq!(
+                bench.script("read", arguments).await,
+                Ok(json!(wanted)),
+                "{file:?} {content:?}"
+            );
+        }
+    }
+    let mut folders = named(&bench, "", "*");
+    folders.retain(|path| path.ends_with('/'));
+    for folder in folders {
+        let found = bench
+            .script("find", json!({"pattern": "*", "path": folder}))
+            .await
+            .unwrap();
+        let mut found = strings(&found);
+        found.sort_unstable();
+        let plain = folder.trim_start_matches("./").trim_end_matches('/');
+        assert_eq!(found, named(&bench, plain, "*"), "{folder:?}");
+    }
+}
+
+#[tokio::test]
+async fn commands_give_whole_output_up_to_the_limit_and_fail_beyond_it() {
+    let bench = Bench::new();
+    for (bytes, is_whole) in [
+        (SCRIPT_RESULT_BYTES_MAX, true),
+        (SCRIPT_RESULT_BYTES_MAX + 1, false),
+    ] {
+        let command = format!("head -c {bytes} /dev/zero | tr '\\0' x");
+        let output = bench.script("bash", json!({"command": command})).await;
+        match output {
+            Ok(output) => {
+                assert!(is_whole);
+                assert_eq!(output["output"].as_str().unwrap().len(), bytes);
+            }
+            Err(error) => {
+                assert!(!is_whole, "{error}");
+                assert!(error.contains("16.0MB"), "{error}");
+            }
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 32, ..ProptestConfig::default() })]
 
@@ -216,5 +365,11 @@ proptest! {
     fn scripts_get_what_the_system_says(tree in tree()) {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
         runtime.block_on(check(&tree));
+    }
+
+    #[test]
+    fn scripts_get_the_part_that_they_asked_for(tree in tree(), offset in 0_usize..4, limit in 1_usize..4) {
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+        runtime.block_on(check_choices(&tree, offset, limit));
     }
 }
