@@ -139,7 +139,7 @@ fn not_admitted(entry: &Entry) -> CapabilityFailure {
         name: "CapabilityNotAdmitted".to_owned(),
         message: format!(
             "`{}` is not admitted in evals, because of its effects ({effects}). Call it outside the program; the user can admit \
-             effects with the setting eval.effects.",
+             effects with --allow of `pirn eval`, or with the setting eval.effects.",
             entry.name
         ),
     }

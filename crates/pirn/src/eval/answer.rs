@@ -153,7 +153,10 @@ impl Answering {
     fn failed(&self, outcome: &EvalOutcome, failure: &EvalFailure) -> Failure {
         let mut told = Failure::new(exit(failure.kind), failure.message.clone());
         if let Some(trace) = &failure.trace {
-            told = told.detail(without_message(trace.trim_end(), &failure.message));
+            let places = without_message(trace.trim_end(), &failure.message);
+            if !places.is_empty() {
+                told = told.detail(places);
+            }
         }
         match outcome.calls.len() {
             0 => {}

@@ -170,7 +170,10 @@ fn programs_call_tools_within_what_is_admitted() {
     let run = place.run(&["eval", "--yes", "--python", "-e", write]);
     assert_eq!(run.code, Some(1));
     assert!(
-        run.stderr.contains("`write` is not admitted in evals"),
+        run.stderr.contains("`write` is not admitted in evals")
+            && run
+                .stderr
+                .contains("with --allow of `pirn eval`, or with the setting eval.effects"),
         "{run:#?}"
     );
     let run = place.run(&[
@@ -204,6 +207,58 @@ fn a_call_that_needs_asking_is_denied_where_nobody_is() {
     assert!(run.stderr.contains("--allow=process allows it"), "{run:#?}");
     let run = place.run(&["eval", "--python", "--allow", "process", "-e", code]);
     assert_eq!(run.good(), "0\n");
+}
+
+#[test]
+fn javascript_uses_the_projects_packages_and_says_what_of_modules_it_has_not() {
+    let place = Place::new();
+    place.write(
+        "node_modules/common/package.json",
+        r#"{"name": "common", "version": "1.0.0", "main": "main.js"}"#,
+    );
+    place.write(
+        "node_modules/common/main.js",
+        "module.exports = (text) => `<${text}>`;\n",
+    );
+    place.write(
+        "node_modules/modern/package.json",
+        r#"{"name": "modern", "version": "1.0.0", "type": "module", "exports": "./main.js"}"#,
+    );
+    place.write(
+        "node_modules/modern/main.js",
+        "export const twice = (n) => 2 * n;\nexport default 'whole';\n",
+    );
+    place.write("own.cjs", "module.exports = { three: 3 };\n");
+    let eval = |code: &str| place.run(&["eval", "--yes", "--javascript", "-e", code]);
+    let code = "import whole, { twice } from 'modern';\nconst mark = require('common');\n\
+                const later = await import('modern');\n\
+                return [whole, twice(4), mark('x'), later.twice(1), require('./own.cjs').three].join(' ');";
+    assert_eq!(eval(code).good(), "whole 8 <x> 2 3\n");
+    for (code, told) in [
+        (
+            "export const a = 1;",
+            "Unexpected token 'export'; a program is the body of a function: leave export out, and return the value (line 1, column 1)",
+        ),
+        (
+            "import data from './data.json' with { type: 'json' };",
+            "for anything else there is await import('PACKAGE')",
+        ),
+        ("return require('nowhere');", "Cannot find module 'nowhere'"),
+        (
+            "return process.pid;",
+            "instead: const process = require('node:process')",
+        ),
+    ] {
+        let run = eval(code);
+        assert_eq!(run.code, Some(1), "{run:#?}");
+        assert!(run.stderr.contains(told), "{run:#?}");
+    }
+    // What has no place in the program leaves no empty lines.
+    let run = eval("return tools.reed({ path: 'a' });");
+    assert!(
+        run.stderr.contains("did you mean `read`?") && !run.stderr.contains("\n\n\n"),
+        "{run:#?}"
+    );
 }
 
 #[test]

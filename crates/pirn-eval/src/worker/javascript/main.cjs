@@ -379,9 +379,17 @@ function withReplacement(error) {
   return replacement === undefined ? error : { ...error, message: `${error.message}; instead: ${replacement}` };
 }
 
+/** What of modules a program has not, by the engine's words for it, and what to write instead. */
+const OF_MODULES = new Map([
+  ["Unexpected token 'export'", 'a program is the body of a function: leave export out, and return the value'],
+  ['Cannot use import statement outside a module', "a program can have import NAME from 'PACKAGE' without attributes; for anything else there is await import('PACKAGE')"],
+]);
+
 /** The message of a syntax error with its place in the program. */
 function syntaxError(error, code) {
   const text = readError(error);
+  const advice = OF_MODULES.get(text.message);
+  if (advice !== undefined) text.message += `; ${advice}`;
   const lines = code.split('\n');
   const parts = text.stack.split('\n');
   const numbered = /^<eval>:(\d+)$/.exec(parts[0]);
