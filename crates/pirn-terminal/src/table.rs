@@ -7,11 +7,13 @@ const GAP: &str = "  ";
 /// The least columns that the last cell of a row is worth showing in; where it has less, cells stand below each other.
 const LAST_COLUMNS_MIN: usize = 24;
 
-/// A table without borders. Where its columns do not fit beside each other, the cells of a row stand below each other.
+/// A table without borders. Where its columns do not fit beside each other, the first cell of a row stands alone and the others
+/// below it, each with the heading of its column.
 #[derive(Debug)]
 pub struct Table {
     columns: usize,
     overflow: Overflow,
+    heading: Vec<String>,
     rows: Vec<Row>,
 }
 
@@ -35,6 +37,7 @@ impl Table {
         Self {
             columns,
             overflow: Overflow::Cut,
+            heading: Vec::new(),
             rows: Vec::new(),
         }
     }
@@ -44,6 +47,11 @@ impl Table {
     pub fn wrapping(mut self) -> Self {
         self.overflow = Overflow::Wrap;
         self
+    }
+
+    /// Names the columns.
+    pub fn heading<'a>(&mut self, cells: impl IntoIterator<Item = &'a str>) {
+        self.heading = cells.into_iter().map(on_one_line).collect();
     }
 
     /// Adds a row of cells below the others.
@@ -69,23 +77,49 @@ impl Table {
         let last = widths.last().copied().unwrap_or_default();
         let fits = fixed + last.min(LAST_COLUMNS_MIN) <= self.columns;
         let mut text = String::new();
+        if fits && !self.heading.is_empty() {
+            self.push_row(&mut text, &self.heading, &widths);
+        }
         for row in &self.rows {
             match row {
                 Row::Below(line) => self.push_below(&mut text, line),
                 Row::Cells(cells) if fits => self.push_row(&mut text, cells, &widths),
-                Row::Cells(cells) => {
-                    let mut cells = cells.iter().filter(|cell| !cell.is_empty());
-                    if let Some(first) = cells.next() {
-                        for piece in wrapped(first, self.columns) {
-                            text.push_str(&piece);
-                            text.push('\n');
-                        }
-                    }
-                    cells.for_each(|cell| self.push_below(&mut text, cell));
-                }
+                Row::Cells(cells) => self.push_stacked(&mut text, cells),
             }
         }
         text
+    }
+
+    /// The first cell, and below it the others: as many in a line as fit.
+    fn push_stacked(&self, text: &mut String, cells: &[String]) {
+        let mut cells = cells
+            .iter()
+            .enumerate()
+            .filter(|(_, cell)| !cell.is_empty());
+        if let Some((_, first)) = cells.next() {
+            for piece in wrapped(first, self.columns) {
+                text.push_str(&piece);
+                text.push('\n');
+            }
+        }
+        let mut line = String::new();
+        for (column, cell) in cells {
+            let cell = match self.heading.get(column) {
+                Some(heading) => format!("{heading} {cell}"),
+                None => cell.clone(),
+            };
+            let width = line.chars().count() + GAP.len() + cell.chars().count();
+            if !line.is_empty() && width + GAP.len() > self.columns {
+                self.push_below(text, &std::mem::take(&mut line));
+            }
+            if !line.is_empty() {
+                line.push_str(GAP);
+            }
+            line.push_str(&cell);
+        }
+        if !line.is_empty() {
+            self.push_below(text, &line);
+        }
     }
 
     fn push_row(&self, text: &mut String, cells: &[String], widths: &[usize]) {
@@ -116,10 +150,11 @@ impl Table {
 
     fn widths(&self) -> Vec<usize> {
         let mut widths: Vec<usize> = Vec::new();
-        for row in &self.rows {
-            let Row::Cells(cells) = row else {
-                continue;
-            };
+        let rows = self.rows.iter().filter_map(|row| match row {
+            Row::Cells(cells) => Some(cells),
+            Row::Below(_) => None,
+        });
+        for cells in std::iter::once(&self.heading).chain(rows) {
             widths.resize(widths.len().max(cells.len()), 0);
             for (width, cell) in widths.iter_mut().zip(cells) {
                 *width = (*width).max(cell.chars().count());

@@ -104,7 +104,7 @@ fn revoke(store: &FileGrants, ids: &[String], format: Format) -> Result<Exit, Fa
 fn table(grants: &[Grant]) -> String {
     let columns = pirn_terminal::columns().unwrap_or(COLUMNS_DEFAULT);
     let mut table = Table::new(columns);
-    table.row(["ID", "WHAT", "FOR", "EFFECTS", "FROM", "PROJECT"]);
+    table.heading(["ID", "WHAT", "FOR", "EFFECTS", "FROM", "PROJECT"]);
     for grant in grants {
         table.row([
             grant.id.as_str(),

@@ -195,7 +195,7 @@ fn list(as_json: bool, invocation: &Invocation) -> Result<Exit, Failure> {
         return Ok(Exit::Success);
     }
     let mut table = invocation.table();
-    table.row(["PROVIDER", "KEY FROM", "VARIABLE"]);
+    table.heading(["PROVIDER", "KEY FROM", "VARIABLE"]);
     for name in names {
         table.row([name, &source(name), &variables(name)]);
     }

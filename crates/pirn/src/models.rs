@@ -136,7 +136,7 @@ fn rows(catalog: &Catalog, local: Vec<Model>, search: &[String]) -> Vec<Row> {
 
 fn table(rows: &[Row], invocation: &Invocation) -> String {
     let mut table = invocation.table();
-    table.row([
+    table.heading([
         "MODEL",
         "KIND",
         "CONTEXT",
