@@ -65,7 +65,7 @@ impl Draft {
                 return Err(io::ErrorKind::IsADirectory.into());
             }
             if !metadata.is_file() {
-                return Err(io::Error::other("it is no regular file"));
+                return Err(io::Error::other("it is not a regular file"));
             }
         }
         let replaces = existing.is_some();

@@ -193,7 +193,8 @@ impl Reading {
                     .chars()
                     .take(SHOWN_CHARACTERS_MAX)
                     .collect();
-                let message = format!("the server sent an event that is no JSON ({error}): {text}");
+                let message =
+                    format!("the server sent an event that is not JSON ({error}): {text}");
                 self.draft.fail(Failure::new(FailureKind::Stream, message));
             }
         }

@@ -56,7 +56,7 @@ pub(crate) fn read(path: &Path, content: &[u8]) -> Result<Loaded, Error> {
         .filter(|header| header.kind == "session");
     let Some(header) = header else {
         let message = format!(
-            "{} is no session: its first line is no header",
+            "{} is not a session: its first line is not a header",
             path.display()
         );
         return Err(Error::new(ErrorKind::Format, message));

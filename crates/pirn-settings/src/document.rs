@@ -285,7 +285,7 @@ fn checked(form: Form, text: &str) -> Result<String, String> {
             let is_good = !text.is_empty() && !text.contains(['=', '\0']);
             is_good
                 .then(|| text.to_owned())
-                .ok_or_else(|| format!("\"{text}\" is no name of a variable"))
+                .ok_or_else(|| format!("\"{text}\" is not a name of a variable"))
         }
         Form::Word(words) => {
             let known = words.contains(&text).then(|| text.to_owned());

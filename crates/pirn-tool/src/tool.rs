@@ -413,7 +413,7 @@ impl TryFrom<Vec<String>> for Effects {
         names.iter().try_fold(Self::NONE, |sum, name| {
             Self::from_name(name)
                 .map(|effect| sum | effect)
-                .ok_or_else(|| format!("`{name}` is no effect"))
+                .ok_or_else(|| format!("`{name}` is not an effect"))
         })
     }
 }

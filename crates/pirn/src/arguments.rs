@@ -85,21 +85,21 @@ pub(crate) enum Command {
     Mcp(McpArguments),
     /// Show and change settings
     Config(ConfigArguments),
-    /// Decide whether the files of a project count
+    /// Decide whether to trust the files of a project
     ///
     /// A project can bring files that start programs or change what a model is told. They count only when its folder, or one
-    /// above it, is trusted. Without a flag the question is asked on the terminal.
+    /// above it, is trusted. Without a flag, Pirn asks on the terminal.
     Trust(TrustArguments),
-    /// Show and take back what was approved for good
+    /// List and revoke permanent approvals
     ///
     /// An answer "always" on the terminal is kept in `approvals.json` in Pirn's folder. It holds for the project, the tool as it
     /// described itself, its effects, and the exact arguments or the rule that was shown.
     Approvals(ApprovalsArguments),
-    /// Keep, check and print the keys of providers of models
+    /// Store, check and print API keys of model providers
     ///
     /// A key is looked for in `auth.json` in Pirn's folder, in `models.json`, and in the provider's variables.
     Auth(AuthArguments),
-    /// List the models that can be asked
+    /// List the available models
     ///
     /// Those of `models.json`, those that are known of each provider, and those of model servers on this machine.
     Models(ModelsArguments),

@@ -51,15 +51,15 @@ impl Exit {
     /// For help and reference.
     pub(crate) fn meaning(self) -> &'static str {
         match self {
-            Self::Success => "The script succeeded, also when the reader of its output left early",
+            Self::Success => "The script succeeded, even if the reader of its output stopped early",
             Self::Failed => "The script failed",
             Self::Usage => {
                 "The command line, the script's file or the store cannot be used; nothing was run"
             }
             Self::Deadline => "The script ran past its deadline",
-            Self::HungUp => "`pirn -p` ended with its terminal",
+            Self::HungUp => "The terminal of `pirn -p` was closed",
             Self::Interrupted => "The script was interrupted",
-            Self::Terminated => "`pirn -p` was asked to end",
+            Self::Terminated => "`pirn -p` was terminated",
         }
     }
 }

@@ -228,7 +228,7 @@ fn message(command: &Value) -> Result<UserMessage, String> {
 pub(super) fn word<'a>(command: &'a Value, key: &str) -> Result<&'a str, String> {
     command[key]
         .as_str()
-        .ok_or_else(|| format!("`{key}` is missing, or is no string"))
+        .ok_or_else(|| format!("`{key}` is missing, or is not a string"))
 }
 
 fn switch(command: &Value) -> Result<bool, String> {

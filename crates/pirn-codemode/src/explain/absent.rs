@@ -36,7 +36,7 @@ const REPLACEMENTS: [(&[&str], &str); 14] = [
     ),
     (
         &["__dirname", "__filename"],
-        "a script is no file: tools take paths relative to the working folder",
+        "a script is not a file: tools take paths relative to the working folder",
     ),
     (
         &["setInterval", "clearInterval"],

@@ -77,7 +77,8 @@ pub(super) fn find(program: &Program<'_>) -> Option<ModuleSyntax> {
 }
 
 pub(super) fn import_meta_message() -> String {
-    "`import.meta` is not available: a script is no module and has no file of its own.".to_owned()
+    "`import.meta` is not available: a script is not a module and has no file of its own."
+        .to_owned()
 }
 
 /// What a statement imports or exports, as a refusal.

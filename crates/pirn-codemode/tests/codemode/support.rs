@@ -34,9 +34,10 @@ pub(crate) fn engine() -> &'static VmEngine {
 /// - `gate {name}` ends when [`Lab::open`] is called with that name, and confirms when it is stopped;
 /// - `stubborn {name}` ends likewise, but succeeds when it is stopped;
 /// - `ask {name}` waits for a person until [`Lab::open`] is called with that name, then takes effect;
+/// - `large` gives a text of 1 MiB;
 /// - `deaf` never ends and never confirms; `panics` panics.
-pub(crate) const TOOLS: [&str; 8] = [
-    "echo", "nothing", "fail", "gate", "stubborn", "ask", "deaf", "panics",
+pub(crate) const TOOLS: [&str; 9] = [
+    "echo", "nothing", "fail", "gate", "stubborn", "ask", "large", "deaf", "panics",
 ];
 
 /// A host whose calls tests can watch and steer.
@@ -230,6 +231,7 @@ async fn perform(state: &LabState, call: HostCall) -> CallEnd {
     match call.name.as_str() {
         "echo" => CallEnd::ok(call.arguments),
         "nothing" => CallEnd::ok(None),
+        "large" => CallEnd::ok(Some(JsonText::from_value(&json!("x".repeat(1 << 20))))),
         "fail" => CallEnd::error(field("message")),
         "gate" => tokio::select! {
             () = opened(field("name")) => CallEnd::ok(Some(JsonText::from_value(&json!(field("name"))))),

@@ -115,7 +115,7 @@ async fn a_promise_where_a_value_is_meant_is_an_error() {
             "text(): the value is a promise: await it first",
         ),
         (
-            "let p = tools.echo([1]); return p.length",
+            "let p; p = tools.echo([1]); return p.length",
             "A promise has no member length: await it first, as in (await value).length",
         ),
         (

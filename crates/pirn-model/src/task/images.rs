@@ -68,7 +68,9 @@ pub(super) fn output(body: &Value) -> Result<Value, Failure> {
             .and_then(|url| url.strip_prefix("data:")?.split_once(";base64,"))
             .filter(|(kind, _)| kind.starts_with("image/"));
         let Some((kind, data)) = parts else {
-            return Err(unreadable("the reply holds an image that is no data URL"));
+            return Err(unreadable(
+                "the reply holds an image that is not a data URL",
+            ));
         };
         blocks.push(json!({ "type": "image", "data": data, "mimeType": kind }));
     }

@@ -94,7 +94,7 @@ fn a_file_that_cannot_be_understood_grants_nothing_and_is_left_alone() {
     let cases = [
         ("{", "is not a list of approvals"),
         (newer.as_str(), "has version 2"),
-        (&unknown, "`magic` is no effect"),
+        (&unknown, "`magic` is not an effect"),
         (&full, "holds 1000 approvals already"),
     ];
     for (text, expected) in cases {

@@ -123,9 +123,9 @@ impl<'de> Deserialize<'de> for HostRule {
     }
 }
 
-/// A text that is no rule for hosts.
+/// A text that is not a rule for hosts.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{rule}` is no rule for hosts: {reason}")]
+#[error("`{rule}` is not a rule for hosts: {reason}")]
 pub struct HostRuleError {
     rule: String,
     reason: String,

@@ -95,7 +95,7 @@ impl FolderRules<'_> {
 pub enum FileRefusal {
     /// It is one of [`SandboxPolicy::unreadable`].
     #[error(
-        "Sandbox: {} was refused: it is one of the places in the setting sandbox.unreadable. List that setting anew without it, or \
+        "Sandbox: {} was refused: it is one of the places in the setting sandbox.unreadable. Redefine that setting without this entry, or \
          run this once with --sandbox off", .0.display()
     )]
     Unreadable(PathBuf),

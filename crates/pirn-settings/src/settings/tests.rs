@@ -174,7 +174,7 @@ fn what_is_wrong_is_named() {
     check_said(
         "{\"sandbox\": {\"allowedHosts\": [\"https://a/\"], \"writeRoots\": [\"x\"], \"readRoots\": [\"/a/../b\"]}}",
         &[
-            "error U:1: sandbox.allowedHosts: `https://a/` is no rule for hosts: it is a host with an optional port, without \
+            "error U:1: sandbox.allowedHosts: `https://a/` is not a rule for hosts: it is a host with an optional port, without \
              scheme and path",
             "error U:1: sandbox.writeRoots: \"x\" must be absolute or begin with ~/",
             "error U:1: sandbox.readRoots: \"/a/../b\" must be written without ..",

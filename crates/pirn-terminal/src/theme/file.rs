@@ -36,7 +36,7 @@ impl Theme {
     /// Reads a theme file. Every role needs a colour but for the few that have another's.
     pub fn parse(text: &str) -> Result<Self, ThemeError> {
         let file: Value = serde_json::from_str(text)
-            .map_err(|error| ThemeError(format!("the theme is no JSON: {error}")))?;
+            .map_err(|error| ThemeError(format!("the theme is not JSON: {error}")))?;
         let empty = Map::new();
         let variables = file["vars"].as_object().unwrap_or(&empty);
         let Some(colors) = file["colors"].as_object() else {
@@ -88,11 +88,11 @@ fn resolve(value: &Value, variables: &Map<String, Value>) -> Result<Color, Strin
             Value::String(text) if text.is_empty() => return Ok(Color::Default),
             Value::String(text) if text.starts_with('#') => {
                 return hexadecimal(text)
-                    .ok_or_else(|| format!("`{}` is no #rgb or #rrggbb", on_one_line(text)));
+                    .ok_or_else(|| format!("`{}` is not #rgb or #rrggbb", on_one_line(text)));
             }
             Value::String(text) if text.starts_with("oklch(") => {
                 return oklch(text)
-                    .ok_or_else(|| format!("`{}` is no oklch(L C H)", on_one_line(text)));
+                    .ok_or_else(|| format!("`{}` is not oklch(L C H)", on_one_line(text)));
             }
             Value::String(text) => match variables.get(text) {
                 Some(next) => value = next,

@@ -32,8 +32,7 @@ pub(crate) struct ConfinementArguments {
     )]
     network: Option<NetworkMode>,
 
-    /// Let commands reach this host: `example.com`, `*.example.com`, either with `:PORT`; alone it stands for --network
-    /// allow-list, too
+    /// Let commands reach this host: `example.com`, `*.example.com`, either with `:PORT`; alone it also sets --network allow-list
     #[arg(
         long,
         value_name = "HOST",

@@ -48,7 +48,7 @@ pub(crate) struct EvalArguments {
     #[arg(long, requires = "state")]
     pub(super) reset: bool,
 
-    /// Run Python with the engine of a live namespace, as the setting eval.engine does
+    /// Keep one Python namespace alive between programs, as the setting eval.engine does
     #[arg(long, conflicts_with_all = ["state", "javascript"])]
     pub(super) persistent: bool,
 
@@ -80,7 +80,7 @@ pub(crate) struct EvalArguments {
     )]
     pub(super) network: Option<NetworkMode>,
 
-    /// Let it reach this host: `example.com`, `*.example.com`, either with `:PORT`; alone it stands for --network allow-list, too
+    /// Let it reach this host: `example.com`, `*.example.com`, either with `:PORT`; alone it also sets --network allow-list
     #[arg(
         long,
         value_name = "HOST",

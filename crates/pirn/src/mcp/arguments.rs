@@ -34,9 +34,9 @@ pub(crate) enum McpCommand {
     Add(Box<AddArguments>),
     /// Remove a server; its credentials are kept
     Remove(NamedArguments),
-    /// Switch a server on
+    /// Enable a server
     Enable(NamedArguments),
-    /// Switch a server off; its entry stays
+    /// Disable a server; its entry is kept
     Disable(NamedArguments),
     /// Connect to all servers and show their status
     ///
@@ -55,12 +55,12 @@ pub(crate) enum McpCommand {
     Login(LoginArguments),
     /// Delete the credentials of a server
     Logout(LogoutArguments),
-    /// Show what went over the wire
+    /// Show the messages exchanged with a server
     Trace(TraceArguments),
-    /// Take over servers that other programs have configured
+    /// Import servers configured in other programs
     ///
     /// Shows what would be added and asks; without a terminal --yes is needed. Servers of the same name are left alone. What
-    /// is in the project's files of other programs is taken over by --local only.
+    /// is in the project's files of other programs is imported by --local only.
     Import(ImportArguments),
 }
 
@@ -108,7 +108,7 @@ pub(crate) struct AddArguments {
     #[arg(value_name = "NAME")]
     pub(crate) name: String,
 
-    /// Program of the server, with its arguments
+    /// Command that starts the server, with its arguments
     #[arg(
         value_name = "CMD",
         value_hint = ValueHint::CommandWithArguments,
@@ -121,7 +121,7 @@ pub(crate) struct AddArguments {
     #[command(flatten)]
     pub(crate) target: TargetArguments,
 
-    /// Line about the server for prompts and search
+    /// One line that describes the server, for prompts and search
     #[arg(long, value_name = "TEXT")]
     pub(crate) description: Option<String>,
 
@@ -183,7 +183,7 @@ pub(crate) struct AddArguments {
     #[arg(long, value_name = "URL", value_hint = ValueHint::Url, help_heading = "URLs")]
     pub(crate) url: Option<String>,
 
-    /// How the URL is spoken to [default: what works]
+    /// Transport to use for the URL [default: what works]
     #[arg(long = "type", value_name = "TYPE", help_heading = "URLs")]
     pub(crate) kind: Option<KindWord>,
 
@@ -195,7 +195,7 @@ pub(crate) struct AddArguments {
     #[arg(long, value_name = "NAME", help_heading = "URLs")]
     pub(crate) bearer_token_env_var: Option<String>,
 
-    /// Sign-in: a client that is registered already
+    /// Sign-in: id of an already registered client
     #[arg(long, value_name = "ID", help_heading = "URLs")]
     pub(crate) oauth_client_id: Option<String>,
 
@@ -207,15 +207,15 @@ pub(crate) struct AddArguments {
     #[arg(long, value_name = "SCOPES", help_heading = "URLs")]
     pub(crate) oauth_scope: Option<String>,
 
-    /// Sign-in: name that the page shows
+    /// Sign-in: name shown on the sign-in page
     #[arg(long, value_name = "NAME", help_heading = "URLs")]
     pub(crate) oauth_client_name: Option<String>,
 
-    /// Sign-in: port of this machine that the page leads back to
+    /// Sign-in: local port that the sign-in page redirects to
     #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..), help_heading = "URLs")]
     pub(crate) oauth_callback_port: Option<u16>,
 
-    /// Sign-in: how Pirn makes itself known [default: auto]
+    /// Sign-in: how Pirn registers itself [default: auto]
     #[arg(long, value_name = "WAY", help_heading = "URLs")]
     pub(crate) oauth_client_registration: Option<RegistrationWord>,
 }

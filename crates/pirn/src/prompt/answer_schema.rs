@@ -21,7 +21,7 @@ pub(crate) struct AnswerSchema {
 impl AnswerSchema {
     pub(crate) fn read(path: &Path) -> Result<Self, Failure> {
         let because = |error: anyhow::Error| {
-            Failure::usage_because(error, format!("{} is no JSON Schema", path.display()))
+            Failure::usage_because(error, format!("{} is not a JSON Schema", path.display()))
         };
         let text = pirn_jsonc::read_bounded(path, SCHEMA_BYTES_MAX)
             .map_err(|error| because(error.into()))?;
@@ -50,7 +50,7 @@ impl AnswerSchema {
         let answer = answer.trim();
         let text = fenced_code(answer).map_or(answer, |(code, _)| code.trim());
         let value =
-            serde_json::from_str(text).map_err(|error| format!("it is no JSON: {error}"))?;
+            serde_json::from_str(text).map_err(|error| format!("it is not JSON: {error}"))?;
         let complaints = self.check.complaints(&value);
         if complaints.is_empty() {
             Ok(value)

@@ -397,7 +397,7 @@ fn confinements_are_read() {
         ),
         (
             r#"{"network": "allow-list", "allowedHosts": ["a b"]}"#,
-            "sandbox.allowedHosts: `a b` is no rule for hosts: ",
+            "sandbox.allowedHosts: `a b` is not a rule for hosts: ",
         ),
     ] {
         let text =
