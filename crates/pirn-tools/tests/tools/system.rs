@@ -223,7 +223,7 @@ fn named(bench: &Bench, folder: &str, pattern: &str) -> Vec<String> {
         "-name",
         pattern,
         "-printf",
-        "%p\t%y\0",
+        "%p\\t%y\\0",
     ];
     let mut found: Vec<String> = records(&bench.path(""), "find", &arguments)
         .into_iter()
