@@ -49,7 +49,7 @@ impl Table {
         self
     }
 
-    /// Names the columns.
+    /// Names the columns; shown above them, or before each cell of rows that do not fit.
     pub fn heading<'a>(&mut self, cells: impl IntoIterator<Item = &'a str>) {
         self.heading = cells.into_iter().map(on_one_line).collect();
     }

@@ -34,7 +34,7 @@ pub(crate) enum McpCommand {
     Add(Box<AddArguments>),
     /// Remove a server; its credentials are kept
     Remove(NamedArguments),
-    /// Enable a server
+    /// Enable a server that was disabled
     Enable(NamedArguments),
     /// Disable a server; its entry is kept
     Disable(NamedArguments),
