@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Installs what tests work with: real servers of the Model Context Protocol, the official conformance suite, and the packages
-that people's Python projects use.
+"""Installs what tests work with: real servers of the Model Context Protocol, the official conformance suite, a server of language
+models that fails on purpose, and the packages that people's Python projects use.
 
     python3 xtask/peers.py target/peers
 
@@ -45,6 +45,8 @@ PYTHON = {
         "fastmcp==4.2.3",
     ],
     "python-old": ["mcp==1.30.0", "mcp-server-sqlite==2025.4.25"],
+    # Models of four wires, with faults, 80 MB.
+    "python-models": ["llmock==0.2.2"],
     # Not for servers: for work in a sandbox.
     "python-work": [
         "pytest==9.2.0",

@@ -45,6 +45,12 @@ impl Installed {
         self.file("python/bin/python")
     }
 
+    /// A server of models that fails on purpose; `None` where it was not installed.
+    pub(crate) fn model_server(&self) -> Option<PathBuf> {
+        let program = self.folder.join("python-models/bin/llmock");
+        program.exists().then_some(program)
+    }
+
     fn node(&self, script: &str, arguments: &[&str]) -> Value {
         let script = self.file(&format!("node_modules/{script}"));
         let mut all = vec![script.to_str().unwrap()];

@@ -1,4 +1,4 @@
-//! The built program with the real servers of the Model Context Protocol, which `make peers` installs.
+//! The built program with real servers of the Model Context Protocol and a server of models, which `make peers` installs.
 
 #![allow(
     clippy::disallowed_methods,
@@ -16,6 +16,7 @@ mod browser;
 mod installed;
 mod join;
 mod kill;
+mod models;
 mod oauth;
 #[path = "../cli/place.rs"]
 #[expect(dead_code, reason = "other tests use the rest")]
