@@ -32,6 +32,7 @@ const ROOT: &[&str] = &[
     "fuzz",
     "rust-toolchain.toml",
     "rustfmt.toml",
+    "tests",
     "typos.toml",
     "xtask",
 ];

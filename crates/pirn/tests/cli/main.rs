@@ -23,6 +23,7 @@ mod eval;
 #[cfg(target_os = "linux")]
 mod eval_terminal;
 mod examples;
+mod exec_cases;
 mod help;
 mod input;
 #[cfg(target_os = "linux")]
