@@ -5,6 +5,8 @@
 //! repository, or a file by which another program starts something, that was not there before is taken for made by the child,
 //! and what would run something in it is set aside. What appears while no child lives is the user's, and is protected.
 
+mod known;
+
 use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -17,6 +19,7 @@ use super::plan::{self, HardLinks, Planned};
 use super::regular::unless_absent;
 use super::{EntriesMax, Found, HeldRoots, KEPT_FOR, Paths, Scan, can_write};
 use crate::policy::SandboxPolicy;
+use known::Known;
 
 /// Notes that nobody has fetched; more would bury everything else.
 const NOTES_MAX: usize = 50;
@@ -183,7 +186,7 @@ pub(super) fn look_since(policy: &SandboxPolicy, before: &Planned) -> io::Result
         &plan::names_of_interest(policy),
         EntriesMax(policy.protection.files_max),
     )?;
-    state.set_aside_new(policy, before, &found)?;
+    state.set_aside_new(policy, before, &Known::of(before), &found)?;
     Ok(state.notes)
 }
 
@@ -235,13 +238,14 @@ impl State {
             let Some(before) = before else {
                 break (self.plan(policy, &found)?, found);
             };
-            if self.set_aside_new(policy, &before, &found)? == 0 {
+            let known = Known::of(&before);
+            if self.set_aside_new(policy, &before, &known, &found)? == 0 {
                 if let Some(paths) = self.unchanged(&found, now, kept_for)? {
                     return Ok(paths);
                 }
                 let planned = self.plan(policy, &found)?;
                 // A repository that appeared meanwhile is the child's, too.
-                if planned.git.iter().all(|folder| before.git.contains(folder)) {
+                if planned.git.iter().all(|folder| known.has_git(folder)) {
                     break (planned, found);
                 }
             }
@@ -307,14 +311,15 @@ impl State {
         &mut self,
         policy: &SandboxPolicy,
         before: &Planned,
+        known: &Known<'_>,
         found: &Found,
     ) -> io::Result<usize> {
-        let mut moved = self.mend_known(before)?;
+        let mut moved = self.mend_known(before, known)?;
         let roots = &before.paths.write_roots;
         let is_writable = |path: &Path| roots.iter().any(|root| path.starts_with(root));
         for place in found.git.iter().chain(&found.bare) {
             for folder in git::folders_of(place)? {
-                if !is_writable(&folder.path) || before.git.contains(&folder) {
+                if !is_writable(&folder.path) || known.has_git(&folder) {
                     continue;
                 }
                 for note in aside::disarm(&folder)? {
@@ -326,10 +331,7 @@ impl State {
         }
         let dotted = plan::dotted_in_home(policy, &self.roots, roots)?;
         for place in found.pirn.iter().chain(&found.unwritable).chain(&dotted) {
-            let is_known = before.guarded.contains(place)
-                || before.paths.placeholders.iter().any(|p| p.path == *place)
-                || before.paths.protected.contains(place);
-            if is_known {
+            if known.has_guarded(place) {
                 continue;
             }
             if let Some(to) = aside::set_aside(place)? {
@@ -342,14 +344,12 @@ impl State {
 
     /// What a child cannot have changed but by a way around the covers: a `HEAD` that is gone, links that lead elsewhere, and
     /// files that git begins to read when they are there.
-    fn mend_known(&mut self, before: &Planned) -> io::Result<usize> {
+    fn mend_known(&mut self, before: &Planned, known: &Known<'_>) -> io::Result<usize> {
         let mut moved = 0;
         for GitFolder { path, .. } in &before.git {
             for name in ["config.worktree", "commondir"] {
                 let file = path.join(name);
-                let is_known = before.paths.protected.contains(&file)
-                    || before.links.iter().any(|(link, _)| *link == file);
-                if !is_known
+                if !known.has_protected(&file)
                     && unless_absent(path, path.symlink_metadata())?.is_some()
                     && let Some(to) = aside::set_aside(&file)?
                 {

@@ -29,7 +29,7 @@ struct Created {
 pub(super) struct Placeholders {
     /// The folder of the sandbox's parts, where it keeps its record.
     parts: PathBuf,
-    used: Mutex<Vec<PathBuf>>,
+    used: Mutex<BTreeSet<PathBuf>>,
 }
 
 /// Whether what children need is as it was when it was looked at.
@@ -84,7 +84,7 @@ impl Placeholders {
         let protected = Needed::of(&paths.protected);
         for (path, entry) in created.iter_mut() {
             if is_needed(path, &protected) && !used.contains(path) {
-                used.push(path.clone());
+                used.insert(path.clone());
                 entry.users += 1;
             }
         }
@@ -115,7 +115,7 @@ impl Placeholders {
 fn made_for(
     paths: &Paths,
     created: &BTreeMap<PathBuf, Created>,
-    used: &[PathBuf],
+    used: &BTreeSet<PathBuf>,
 ) -> Vec<Placeholder> {
     let protected = Needed::of(&paths.protected);
     created
