@@ -12,6 +12,7 @@ mod layers;
 mod license;
 mod manifests;
 mod repository;
+mod security;
 mod sources;
 
 use anyhow::{Result, bail};
@@ -71,6 +72,7 @@ const RULES: &[(&str, Rule)] = &[
     ("architecture", documents::architecture),
     ("changelog", documents::changelog),
     ("links", documents::links),
+    ("tests of the security page", security::named_tests),
 ];
 
 pub(crate) fn run(root: &Path) -> Result<()> {
