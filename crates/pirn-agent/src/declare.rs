@@ -90,11 +90,15 @@ pub fn declared(loadout: &PreparedLoadout) -> Vec<ToolDeclaration> {
     loadout
         .declarations
         .iter()
-        .map(|declaration| ToolDeclaration {
-            name: declaration.tool.spec().name.clone(),
-            description: declaration.description.clone(),
-            parameters: declaration.tool.spec().input_schema.clone(),
-            other: Map::new(),
+        .map(|declaration| {
+            let spec = declaration.tool.spec();
+            ToolDeclaration {
+                name: spec.name.clone(),
+                description: declaration.description.clone(),
+                parameters: spec.input_schema.clone(),
+                grammar: spec.grammar.clone(),
+                other: Map::new(),
+            }
         })
         .collect()
 }

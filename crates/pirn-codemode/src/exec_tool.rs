@@ -25,7 +25,7 @@ use crate::pipeline_host::PipelineHost;
 use crate::runner::{Progress, output_sink};
 use crate::script::DEFAULT_FILE_NAME;
 use crate::service::{ScriptRequest, ScriptService, ScriptServiceOptions, StartedScript};
-use crate::source::parse_source;
+use crate::source::{SOURCE_GRAMMAR, parse_source};
 use crate::store::StoreCommit;
 use crate::wait_tool::WaitTool;
 
@@ -109,6 +109,7 @@ impl ExecTool {
             },
             "required": ["code"],
         }))
+        .grammar(SOURCE_GRAMMAR)
         .exposure(Exposure::ModelOnly)
         .effects(Effects::ORCHESTRATION)
         .guideline("Batch, chain and filter tool calls in one exec program instead of calling tools one by one.");

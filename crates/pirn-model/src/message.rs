@@ -62,6 +62,9 @@ pub struct ToolDeclaration {
     pub description: String,
     /// JSON Schema of its arguments.
     pub parameters: Value,
+    /// A Lark grammar of its input as one text, for models that are held to one; others get the schema.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub grammar: Option<String>,
     /// What other programs added.
     #[serde(flatten)]
     pub other: Map<String, Value>,

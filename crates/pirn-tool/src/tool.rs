@@ -146,6 +146,8 @@ pub struct ToolSpec {
     pub namespace: Option<Arc<Namespace>>,
     /// JSON Schema of the arguments; an object schema.
     pub input_schema: Value,
+    /// A Lark grammar of the input as one text, for models that are held to one; others get the schema.
+    pub grammar: Option<String>,
     /// JSON Schema of [`ToolResult::structured`]. A tool with one resolves to that value in scripts, others to their text.
     pub output_schema: Option<Value>,
     /// Hints of the tool's author, unverified.
@@ -182,6 +184,7 @@ impl ToolSpec {
             description: description.into(),
             namespace: None,
             input_schema: json!({"type": "object", "properties": {}}),
+            grammar: None,
             output_schema: None,
             annotations: Annotations::default(),
             effects: Effects::NONE,
@@ -261,6 +264,13 @@ impl ToolSpec {
     #[must_use]
     pub fn guideline(mut self, guideline: impl Into<String>) -> Self {
         self.guidelines.push(guideline.into());
+        self
+    }
+
+    /// Offers the input as a text of this Lark grammar. The handler's `prepare_arguments` makes arguments of such a text.
+    #[must_use]
+    pub fn grammar(mut self, grammar: impl Into<String>) -> Self {
+        self.grammar = Some(grammar.into());
         self
     }
 

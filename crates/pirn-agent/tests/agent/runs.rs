@@ -116,6 +116,7 @@ impl Tools for Echo {
                 name: "echo".into(),
                 description: "Says it again".into(),
                 parameters: json!({"type": "object"}),
+                grammar: None,
                 other: serde_json::Map::new(),
             }],
         }

@@ -212,6 +212,39 @@ fn custom_calls_of_responses_go_back_as_they_came() {
 }
 
 #[test]
+fn a_tool_with_a_grammar_is_offered_as_one_to_models_that_take_it() {
+    let system = json!([{
+        "role": "system", "content": "Work.", "timestamp": 1,
+        "toolsAdded": [{"name": "exec", "description": "Runs", "parameters": {"type": "object"}, "grammar": "start: /x/"}],
+    }]);
+    let messages: Vec<Message> = serde_json::from_value(system).unwrap();
+    let custom = json!({
+        "type": "custom", "name": "exec", "description": "Runs",
+        "format": {"type": "grammar", "syntax": "lark", "definition": "start: /x/"},
+    });
+    for (provider, id, compat, takes_it) in [
+        ("openai", "gpt-5.5", json!({}), true),
+        ("openai", "gpt-4.1", json!({}), false),
+        ("vendor", "gpt-5.5", json!({}), false),
+        ("vendor", "any", json!({"supportsGrammarTools": true}), true),
+        (
+            "openai",
+            "gpt-5.5",
+            json!({"supportsGrammarTools": false}),
+            false,
+        ),
+    ] {
+        let model = Model {
+            compat,
+            ..Model::new(provider, id, Api::OpenAiResponses, "https://host/v1")
+        };
+        let tool = body(&model, &messages)["tools"][0].clone();
+        assert_eq!(tool == custom, takes_it, "{provider}/{id}: {tool}");
+        assert_eq!(tool["type"] == "function", !takes_it, "{provider}/{id}");
+    }
+}
+
+#[test]
 fn google_pairs_calls_and_results_by_name() {
     let model = model(Api::GoogleGenerativeAi, "https://host/v1beta");
     let found = body(&model, &conversation(model.api, "model-1"));

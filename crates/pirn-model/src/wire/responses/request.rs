@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value, json};
 
 use crate::message::Block;
-use crate::model::ThinkingLevel;
+use crate::model::{Model, ThinkingLevel};
 use crate::replay::{IdRule, Turn, turns};
 use crate::request::{CacheRetention, HttpRequest, Request};
 use crate::wire::join;
@@ -34,14 +34,21 @@ pub(in crate::wire) fn build(request: &Request<'_>) -> HttpRequest {
         body.insert("max_output_tokens".into(), json!(request.output_limit()));
     }
     if !request.tools.is_empty() {
-        let tools = request.tools.iter().map(|tool| {
-            json!({
+        let takes_grammars = takes_grammars(model);
+        let tools = request.tools.iter().map(|tool| match &tool.grammar {
+            Some(grammar) if takes_grammars => json!({
+                "type": "custom",
+                "name": tool.name,
+                "description": tool.description,
+                "format": {"type": "grammar", "syntax": "lark", "definition": grammar},
+            }),
+            _ => json!({
                 "type": "function",
                 "name": tool.name,
                 "description": tool.description,
                 "parameters": tool.parameters,
                 "strict": false,
-            })
+            }),
         });
         body.insert("tools".into(), tools.collect());
     }
@@ -71,6 +78,13 @@ pub(in crate::wire) fn build(request: &Request<'_>) -> HttpRequest {
         headers: Vec::new(),
         body: Value::Object(body),
     }
+}
+
+/// Whether the model takes tools whose input is a text of a grammar: those of `OpenAI` do since the fifth generation.
+fn takes_grammars(model: &Model) -> bool {
+    model
+        .compat_flag("supportsGrammarTools")
+        .unwrap_or_else(|| model.provider == "openai" && model.id.starts_with("gpt-5"))
 }
 
 fn input(request: &Request<'_>) -> Value {
