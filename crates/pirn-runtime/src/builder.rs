@@ -183,6 +183,7 @@ impl RuntimeBuilder {
                 .variables(&self.settings.sandbox),
             shell: self.settings.bash.shell.as_ref().map(PathBuf::from),
             home: self.env.home.clone(),
+            picture_program: self.env.picture_program.clone(),
             sandbox: sandbox.cloned(),
             background: background.clone(),
             spill: spill.clone(),

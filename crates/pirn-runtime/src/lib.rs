@@ -50,6 +50,7 @@ pub use evals::{EvalOptions, EvalRun, ProjectInterpreter, eval_sandbox};
 pub use grants::FileGrants;
 pub use permissions::{Permissions, Reach};
 pub use pirn_settings::HostEnv;
+pub use pirn_tools::{PICTURE_HELPER_ARGUMENT, picture_helper};
 pub use runtime::Runtime;
 pub use script_limits::{engine_options, script_limits};
 pub use script_tools::ScriptTools;

@@ -40,6 +40,7 @@ mod background;
 mod cgroup;
 mod child;
 mod command;
+mod computing;
 mod error;
 mod explain;
 #[cfg(target_os = "linux")]
@@ -69,6 +70,7 @@ mod sys;
 pub use background::BackgroundChildren;
 pub use child::{Child, KILL_WAIT};
 pub use command::{Command, OutputMode, Stdin};
+pub use computing::{ComputeBounds, keep_only_computing};
 pub use error::{Error, ErrorKind};
 pub use explain::{Denial, DenialSubject, Evidence, SandboxFacts, StandIns, explain};
 pub use mode::NetworkMode;

@@ -7,6 +7,8 @@
 #[cfg(target_os = "linux")]
 mod arguments;
 #[cfg(target_os = "linux")]
+mod computing;
+#[cfg(target_os = "linux")]
 mod descriptors;
 #[cfg(target_os = "linux")]
 mod entries;
@@ -43,6 +45,8 @@ mod user;
 
 #[cfg(target_os = "linux")]
 pub(crate) use arguments::Arguments;
+#[cfg(target_os = "linux")]
+pub(crate) use computing::lower_limits;
 #[cfg(target_os = "linux")]
 pub(crate) use entries::{ENTRIES_BYTES, EntryKind, each_entry, keeps_change_times};
 #[cfg(target_os = "linux")]

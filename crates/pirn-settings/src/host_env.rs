@@ -14,6 +14,9 @@ pub struct HostEnv {
     pub temp_dir: PathBuf,
     /// The folder of Pirn's own files.
     pub pirn_home: Option<PathBuf>,
+    /// The program that decodes pictures when its first argument says so, such as the running one's own file; see
+    /// `pirn_runtime::picture_helper`. Without one no pictures are shown.
+    pub picture_program: Option<PathBuf>,
     /// All variables: children get some of them, and some stand for settings.
     pub environment: Vec<(OsString, OsString)>,
 }

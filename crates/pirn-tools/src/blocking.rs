@@ -3,7 +3,7 @@
 use pirn_tool::CallContext;
 use tokio_util::sync::CancellationToken;
 
-use crate::arguments::{ABORTED, Outcome};
+use crate::arguments::ABORTED;
 
 /// Tells blocking work whether to go on.
 #[derive(Debug, Clone)]
@@ -27,9 +27,10 @@ impl Stop {
 
 /// Runs `work` on a thread for blocking work and waits for it. The work is responsible for looking at [`Stop`] often enough;
 /// it is never left behind, so that a caller knows that nothing happens after the answer.
-pub(crate) async fn run<F>(context: &CallContext, work: F) -> Outcome
+pub(crate) async fn run<T, F>(context: &CallContext, work: F) -> Result<T, String>
 where
-    F: FnOnce(&Stop) -> Outcome + Send + 'static,
+    T: Send + 'static,
+    F: FnOnce(&Stop) -> Result<T, String> + Send + 'static,
 {
     let stop = Stop(context.cancel.clone());
     stop.check()?;

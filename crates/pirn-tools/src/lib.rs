@@ -47,6 +47,7 @@ mod line_count;
 mod ls;
 mod options;
 mod paths;
+mod picture;
 mod read;
 mod reader;
 mod regular;
@@ -65,7 +66,8 @@ pub use grep::grep;
 pub use limits::{BYTES_MAX, LINES_MAX};
 pub use ls::ls;
 pub use options::{COMMAND_TIMEOUT_DEFAULT, ToolsOptions};
-pub use read::{IMAGE_FILE_BYTES_MAX, read};
+pub use picture::{IMAGE_FILE_BYTES_MAX, PICTURE_HELPER_ARGUMENT, picture_helper};
+pub use read::read;
 pub use reader::SCRIPT_RESULT_BYTES_MAX;
 pub use write::write;
 

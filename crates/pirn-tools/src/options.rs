@@ -34,6 +34,9 @@ pub struct ToolsOptions {
     pub home: Option<PathBuf>,
     /// How large images may be.
     pub image_limits: ImageLimits,
+    /// The program that decodes pictures: one that calls [`crate::picture_helper`] when [`crate::PICTURE_HELPER_ARGUMENT`] is its
+    /// first argument, such as the running one's own file. Without one no picture is shown.
+    pub picture_program: Option<PathBuf>,
     /// The confinement of commands. Where they have a `/tmp` of their own in it, paths below `/tmp` mean that one for the other
     /// tools as well, which find a file there before one outside. What it keeps commands from reading or writing, the other tools
     /// refuse.
@@ -57,6 +60,7 @@ impl ToolsOptions {
             temp_dir,
             home: None,
             image_limits: ImageLimits::default(),
+            picture_program: None,
             sandbox: None,
             background: BackgroundChildren::new(),
         }

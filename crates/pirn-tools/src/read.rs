@@ -1,6 +1,5 @@
 //! `read`: text by line range, bytes in a written form, and images.
 
-mod image;
 mod line_index;
 mod source;
 mod text;
@@ -9,7 +8,7 @@ use std::fs::Metadata;
 use std::io::{self, Read as _};
 use std::sync::Arc;
 
-use pirn_tool::{CallContext, ContentBlock, Effects, ImageLimits, Tool, ToolResult, ToolSpec};
+use pirn_tool::{CallContext, ContentBlock, Effects, Tool, ToolResult, ToolSpec};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -20,11 +19,10 @@ use crate::limits::format_size;
 use crate::ls::read_only;
 use crate::options::ToolsOptions;
 use crate::paths::{self, Place};
+use crate::picture::{self, Failure, Format, IMAGE_FILE_BYTES_MAX, Picture};
 use crate::reader::{Reader, SCRIPT_RESULT_BYTES_MAX};
 use crate::regular::{Refusal, RegularFile};
 
-pub use image::IMAGE_FILE_BYTES_MAX;
-use image::{Format, Picture};
 use line_index::{LineIndex, LineStart};
 pub(crate) use source::{Piece, Source};
 use text::{Limits, Range, Scan};
@@ -93,7 +91,8 @@ async fn run(arguments: Arguments, options: Arc<ToolsOptions>, context: CallCont
         .settings()
         .and_then(|settings| settings.image_limits)
         .unwrap_or(options.image_limits);
-    blocking::run(&context, move |stop| {
+    let picture_program = options.picture_program.clone();
+    let found = blocking::run(&context, move |stop| {
         let place = paths::resolve_for_opening(&arguments.path, &options)
             .map_err(|error| error.explain("Could not read"))?;
         let call = Call {
@@ -101,13 +100,39 @@ async fn run(arguments: Arguments, options: Arc<ToolsOptions>, context: CallCont
             range: Range::new(arguments.offset, arguments.limit),
             encoding: arguments.encoding,
             reader,
-            image_limits,
             options: &options,
             stop,
         };
         call.read()
     })
-    .await
+    .await?;
+    let (format, bytes, shown) = match found {
+        Found::Result(result) => return Ok(*result),
+        Found::Picture {
+            format,
+            bytes,
+            shown,
+        } => (format, bytes, shown),
+    };
+    let program = picture_program.as_deref();
+    match picture::load(format, bytes, image_limits, program, &context.cancel).await {
+        Ok(picture) => Ok(picture_result(picture, reader)),
+        Err(Failure::Stopped(text)) => Err(text),
+        Err(Failure::Omitted(reason)) => left_out(format, &reason, &shown, reader),
+    }
+}
+
+/// What is in a file.
+enum Found {
+    /// All that there is to tell.
+    Result(Box<ToolResult>),
+    /// A picture, which is decoded elsewhere.
+    Picture {
+        format: Format,
+        bytes: Vec<u8>,
+        /// The path, as the caller knows it.
+        shown: String,
+    },
 }
 
 /// One call, its path resolved.
@@ -116,33 +141,37 @@ struct Call<'a> {
     range: Range,
     encoding: Option<Encoding>,
     reader: Reader,
-    image_limits: ImageLimits,
     options: &'a ToolsOptions,
     stop: &'a Stop,
 }
 
 impl Call<'_> {
-    fn read(&self) -> Outcome {
+    fn read(&self) -> Result<Found, String> {
         let opened = RegularFile::open(&self.place.path, self.options)
             .map_err(|refusal| self.failed(&refusal))?;
         let metadata = opened.metadata.clone();
         let size = metadata.len();
         let mut source = Source::new(opened, self.stop);
-        let mut head = Vec::with_capacity(image::MAGIC_BYTES);
+        let mut head = Vec::with_capacity(picture::MAGIC_BYTES);
         source
             .by_ref()
-            .take(image::MAGIC_BYTES as u64)
+            .take(picture::MAGIC_BYTES as u64)
             .read_to_end(&mut head)
             .map_err(|error| self.broken(error))?;
         if self.encoding.is_none()
-            && let Some(format) = image::detect(&head)
+            && let Some(format) = picture::detect(&head)
         {
-            return Ok(
-                match image::load(format, &head, &mut source, self.image_limits) {
-                    Ok(picture) => picture_result(picture, self.reader),
-                    Err(reason) => self.left_out(format, &reason)?,
-                },
-            );
+            // One byte more than may be, so that more is noticed.
+            let rest_max = IMAGE_FILE_BYTES_MAX + 1 - head.len();
+            source
+                .take(rest_max as u64)
+                .read_to_end(&mut head)
+                .map_err(|error| self.broken(error))?;
+            return Ok(Found::Picture {
+                format,
+                bytes: head,
+                shown: self.place.shown.to_string(),
+            });
         }
         let mark = head.get(..MARK_BYTES_MAX).unwrap_or(&head);
         let encoding = self.encoding.unwrap_or_else(|| Encoding::of_mark(mark));
@@ -157,7 +186,8 @@ impl Call<'_> {
                 scan.feed(text.as_bytes());
             }
         }
-        self.result(scan, encoding)
+        let result = self.result(scan, encoding)?;
+        Ok(Found::Result(Box::new(result)))
     }
 
     fn limits(&self) -> Limits {
@@ -253,19 +283,6 @@ impl Call<'_> {
         Ok(bytes)
     }
 
-    /// A picture that cannot be shown: a note for eyes, for programs an error, since what they asked for is not there.
-    fn left_out(&self, format: Format, reason: &str) -> Outcome {
-        match self.reader {
-            Reader::Eyes => Ok(ToolResult::text(format!(
-                "Read image file [{}]\n[{reason}]",
-                format.mime_type()
-            ))),
-            Reader::Program => Err(self.fails(&format!(
-                "{reason}. Give {{encoding: \"base64\"}} for its bytes"
-            ))),
-        }
-    }
-
     fn result(&self, scan: Scan, encoding: Encoding) -> Outcome {
         let details = json!({ "encoding": encoding.name() });
         let result = match self.reader {
@@ -325,6 +342,19 @@ impl Call<'_> {
             Err(aborted) => aborted,
             Ok(()) => self.failed(&Refusal::Io(error)),
         }
+    }
+}
+
+/// A picture that cannot be shown: a note for eyes, for programs an error, since what they asked for is not there.
+fn left_out(format: Format, reason: &str, shown: &str, reader: Reader) -> Outcome {
+    match reader {
+        Reader::Eyes => Ok(ToolResult::text(format!(
+            "Read image file [{}]\n[{reason}]",
+            format.mime_type()
+        ))),
+        Reader::Program => Err(format!(
+            "Could not read {shown}: {reason}. Give {{encoding: \"base64\"}} for its bytes"
+        )),
     }
 }
 

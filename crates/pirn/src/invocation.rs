@@ -69,6 +69,8 @@ impl Invocation {
                 home,
                 temp_dir: TMPDIR.read().map_or_else(std::env::temp_dir, PathBuf::from),
                 pirn_home,
+                // Where the system does not tell, pictures are left out with that reason.
+                picture_program: std::env::current_exe().ok(),
                 environment: for_children(),
             },
             browser: PIRN_BROWSER.read(),

@@ -47,6 +47,8 @@ mod standard;
 mod trust;
 mod variables;
 
+use std::ffi::OsString;
+
 use clap::{CommandFactory as _, Parser as _};
 
 use arguments::{Command, CommandLine, CompletionsArguments};
@@ -59,17 +61,30 @@ use invocation::Invocation;
 )]
 fn main() -> std::process::ExitCode {
     // Before anything else is read: this is not the process that the user started.
-    if std::env::args_os()
-        .nth(1)
-        .is_some_and(|first| first == eval::BROKER_ARGUMENT)
-    {
-        return eval::broker();
+    let mut arguments = std::env::args_os().skip(1);
+    match arguments.next() {
+        Some(first) if first == eval::BROKER_ARGUMENT => return eval::broker(),
+        Some(first) if first == pirn_runtime::PICTURE_HELPER_ARGUMENT => {
+            return picture_helper(arguments.next());
+        }
+        Some(_) | None => {}
     }
     let exit = run().unwrap_or_else(|failure| {
         standard::report(&failure);
         failure.exit
     });
     exit.into()
+}
+
+/// Decodes a picture for the process that started this one.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the standard streams of a helper are its way to the one that asks; it shows nothing"
+)]
+fn picture_helper(order: Option<OsString>) -> std::process::ExitCode {
+    let order = order.unwrap_or_default();
+    let (mut picture, mut answer) = (std::io::stdin().lock(), std::io::stdout().lock());
+    pirn_runtime::picture_helper(&order.to_string_lossy(), &mut picture, &mut answer)
 }
 
 /// What Pirn is for, for somebody who typed only its name.

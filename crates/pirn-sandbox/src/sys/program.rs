@@ -7,7 +7,7 @@ use libc::{c_int, c_ulong, pid_t};
 
 use super::descriptors::{CloseWhen, after, close_from, place};
 use super::errno;
-use super::launch::{Confinement, Launch};
+use super::launch::{Confinement, Launch, ResourceLimit};
 use super::message::{Failure, Stage};
 use super::start::failed;
 use crate::command::DESCRIPTORS_MAX;
@@ -83,22 +83,24 @@ fn join_cgroups(confinement: &Confinement) -> Result<(), c_int> {
 }
 
 fn limit(confinement: &Confinement) -> Result<(), c_int> {
-    for limit in &confinement.limits {
-        let mut bounds = MaybeUninit::<libc::rlimit>::uninit();
-        // SAFETY: the structure is written by the first call and read only when that succeeded.
-        unsafe {
-            if libc::getrlimit(limit.resource, bounds.as_mut_ptr()) != 0 {
-                return Err(errno());
-            }
-            // What is lower already stays.
-            let hard = bounds.assume_init().rlim_max.min(limit.bound);
-            let bounds = libc::rlimit {
-                rlim_cur: hard,
-                rlim_max: hard,
-            };
-            if libc::setrlimit(limit.resource, &raw const bounds) != 0 {
-                return Err(errno());
-            }
+    confinement.limits.iter().try_for_each(lower_limit)
+}
+
+/// Sets a limit of this process, for ever. What is lower already stays.
+pub(super) fn lower_limit(limit: &ResourceLimit) -> Result<(), c_int> {
+    let mut bounds = MaybeUninit::<libc::rlimit>::uninit();
+    // SAFETY: the structure is written by the first call and read only when that succeeded.
+    unsafe {
+        if libc::getrlimit(limit.resource, bounds.as_mut_ptr()) != 0 {
+            return Err(errno());
+        }
+        let hard = bounds.assume_init().rlim_max.min(limit.bound);
+        let bounds = libc::rlimit {
+            rlim_cur: hard,
+            rlim_max: hard,
+        };
+        if libc::setrlimit(limit.resource, &raw const bounds) != 0 {
+            return Err(errno());
         }
     }
     Ok(())
