@@ -34,6 +34,12 @@ pub(crate) fn replace(
         Ok(folder) => folder,
         Err(error) => return Err(refused.unwrap_or(Refusal::Io(error))),
     };
+    // Links on the way were followed before: what was read or judged there is not what a link leads to now.
+    if folder.path() != parent {
+        return Err(Refusal::Io(io::Error::other(
+            "A folder on the way there was exchanged meanwhile; nothing was written",
+        )));
+    }
     let real = folder.path().join(name);
     // Where the folders lead was judged before any was made; they may be others by now.
     check_place(&real, within, options)?;

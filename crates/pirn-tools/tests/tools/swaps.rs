@@ -133,6 +133,48 @@ async fn nothing_gets_out_or_in_where_they_only_read() {
     race(Profile::ReadOnly).await;
 }
 
+/// Without confinement both files may be read and written, but one call is about one of them: what was read from one is never
+/// put into the other.
+#[tokio::test]
+async fn an_edit_is_of_the_file_that_was_read_where_nothing_is_confined() {
+    let bench = bench(Profile::Off);
+    let secrets = bench.beside("home").join(".ssh");
+    let exchange = Exchange::begin(&bench.path(""));
+    let over_at = Instant::now() + race_time();
+    let (mut calls, mut edited) = (0_usize, 0_usize);
+    while Instant::now() < over_at {
+        for path in ["file", "folder/id_rsa"] {
+            for (old, new) in [("harmless", "harmless too"), ("harmless too", "harmless")] {
+                let edits = json!([{"oldText": old, "newText": new}]);
+                let arguments = json!({"path": path, "edits": edits});
+                let result = bench.result("edit", arguments).await;
+                edited += usize::from(!result.is_error);
+                calls += 1;
+                let secret = std::fs::read_to_string(secrets.join("id_rsa")).unwrap();
+                assert_eq!(secret, SECRET, "{path} after {calls} calls");
+            }
+        }
+        assert_eq!(names(&secrets), ["id_rsa"], "after {calls} calls");
+    }
+    drop(exchange);
+    assert!(edited > 0, "{calls} calls");
+    for (one, other, inside) in [
+        ("file", "file-link", None),
+        ("folder", "folder-link", Some("id_rsa")),
+    ] {
+        let is_link = |name: &&str| bench.path(name).is_symlink();
+        let links: Vec<_> = [one, other].into_iter().filter(is_link).collect();
+        for name in [one, other] {
+            let mut path = bench.path(name);
+            path.extend(inside);
+            let text = std::fs::read_to_string(path).unwrap();
+            let is_own = text == "harmless" || text == "harmless too";
+            // A file that was edited by the name of a link has that name.
+            assert_eq!(is_own, !links.contains(&name), "{name}: {text}");
+        }
+    }
+}
+
 #[tokio::test]
 async fn other_names_and_ways_of_the_system_lead_nowhere() {
     let bench = bench(Profile::WorkspaceWrite);
