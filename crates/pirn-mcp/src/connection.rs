@@ -7,6 +7,7 @@ mod input;
 mod lists;
 mod negotiate;
 mod open_calls;
+mod pages;
 mod protocol_cache;
 mod request;
 mod subscription;
@@ -32,6 +33,7 @@ use crate::wire::{Trace, Wire};
 use handler::HandlerState;
 use request::Cause;
 
+pub(crate) use pages::{After, Pages};
 pub(crate) use protocol_cache::{ProtocolCache, ServerMemory};
 
 /// Which form of the protocol a server speaks.

@@ -9,11 +9,10 @@ use rmcp::model::{
 };
 use serde_json::{Map, Value};
 
+use super::pages::{After, Pages};
 use super::{Connection, Page, RequestOptions};
 use crate::error::{Error, ErrorKind};
 
-/// Pages read of one list; a server that has more is taken to repeat itself. The number is pi's.
-const PAGES_MAX: usize = 1_000;
 /// The JSON-RPC code of a method that the server does not have.
 const METHOD_NOT_FOUND: i64 = -32_601;
 
@@ -144,30 +143,23 @@ impl Connection {
     }
 
     async fn all_pages(&self, list: List, options: &RequestOptions) -> Result<Vec<Value>, Error> {
-        let mut items = Vec::new();
+        let mut pages = Pages::default();
         let mut cursor = None;
-        let mut seen = HashSet::new();
-        for _ in 0..PAGES_MAX {
+        loop {
             let page = self.page(list, cursor, options).await?;
-            items.extend(page.items);
-            match page.next_cursor {
-                None => return Ok(items),
+            match pages.add(page.items, page.next_cursor) {
+                After::Page(next) => cursor = Some(next),
+                After::End => return Ok(pages.into_items()),
                 // What there is so far is worth more than an error.
-                Some(next) if !seen.insert(next.clone()) => {
+                After::Stopped(why) => {
                     self.wire.warn(format!(
-                        "the server repeats a page of {}: the list ends there",
+                        "the list of {} is not complete: {why}",
                         list.member()
                     ));
-                    return Ok(items);
+                    return Ok(pages.into_items());
                 }
-                Some(next) => cursor = Some(next),
             }
         }
-        self.wire.warn(format!(
-            "the server has more than {PAGES_MAX} pages of {}: the list ends there",
-            list.member()
-        ));
-        Ok(items)
     }
 
     /// Over HTTP the library takes out tools whose `x-mcp-header` annotations are of no use: they must not be called.

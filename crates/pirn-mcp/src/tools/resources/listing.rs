@@ -1,22 +1,17 @@
 //! Lists of resources and templates.
 
-use std::collections::HashSet;
-
 use futures_util::future::join_all;
 use pirn_file::SpillFolder;
 use pirn_tool::{CallContext, ContentBlock, ToolResult};
 use serde_json::{Map, Value, json};
 
 use super::{ResourceList, ResourceSource, known_server, sorted_servers};
+use crate::connection::{After, Pages};
 use crate::error::{Error, ErrorKind};
 use crate::tools::cut::fit;
 use crate::tools::handler::{error_result, with_hints};
 use crate::tools::result::indented;
 
-/// Pages read of one server; a server that has more is taken for one that never ends.
-const PAGES_MAX: usize = 1_000;
-/// Entries read of one server, in whole pages.
-const ENTRIES_MAX: usize = 10_000;
 /// Entries of servers' interfaces for people, which no model can use.
 const INTERFACE_SCHEME: &str = "ui://";
 const INTERFACE_PROFILE: &str = "profile=mcp-app";
@@ -136,33 +131,22 @@ async fn all_pages(
     server: &str,
     context: &CallContext,
 ) -> (Vec<Value>, Option<Error>) {
-    let mut all = Vec::new();
-    let mut seen = HashSet::new();
+    let mut pages = Pages::default();
     let mut cursor = None;
-    for _ in 0..PAGES_MAX {
+    let error = loop {
         let page = match source.list(server, what, cursor, context).await {
             Ok(page) => page,
-            Err(error) => return (all, Some(error)),
+            Err(error) => break Some(error),
         };
-        all.extend(entries(server, what, page.items));
-        let Some(next) = page.next_cursor.filter(|next| !next.is_empty()) else {
-            return (all, None);
-        };
-        if !seen.insert(next.clone()) {
-            return (all, Some(stopped(server, "it repeats a cursor")));
+        match pages.add(page.items, page.next_cursor) {
+            After::Page(next) => cursor = Some(next),
+            After::End => break None,
+            After::Stopped(why) => {
+                break Some(stopped(server, why));
+            }
         }
-        if all.len() >= ENTRIES_MAX {
-            return (
-                all,
-                Some(
-                    stopped(server, "it has too many entries")
-                        .with_hint("Name the server to read its list page by page."),
-                ),
-            );
-        }
-        cursor = Some(next);
-    }
-    (all, Some(stopped(server, "it has too many pages")))
+    };
+    (entries(server, what, pages.into_items()), error)
 }
 
 fn stopped(server: &str, why: &str) -> Error {
@@ -171,6 +155,7 @@ fn stopped(server: &str, why: &str) -> Error {
         server,
         format!("the list is not complete: {why}"),
     )
+    .with_hint("Name the server to read its list page by page.")
 }
 
 /// The entries a model can use, with their server and without what only interfaces need.

@@ -151,7 +151,7 @@ async fn all_servers_are_listed_by_name_with_all_pages() {
         ],
         "errors": [
             {"server": "bad", "error": "the process ended\nTry again."},
-            {"server": "loop", "error": "the list is not complete: it repeats a cursor"},
+            {"server": "loop", "error": "the list is not complete: it repeats a cursor\nName the server to read its list page by page."},
         ],
     });
     assert_eq!(result.structured, Some(structured.clone()));
