@@ -1,7 +1,9 @@
-//! Where work happens: resolved once, and never through a link that came later.
+//! Where work happens: resolved once, held open, and never what came in its place later.
 
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::io;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -9,10 +11,19 @@ use super::regular::unless_absent;
 use super::{can_write, is_never_writable, resolved};
 use crate::policy::SandboxPolicy;
 
-/// Where the names in a policy led when they were there for the first time.
+/// What the names in a policy led to when it was there for the first time.
 #[derive(Debug, Default)]
 pub(crate) struct HeldRoots {
-    known: Mutex<BTreeMap<PathBuf, PathBuf>>,
+    known: Mutex<BTreeMap<PathBuf, HeldRoot>>,
+}
+
+/// A place to work in, and what was there.
+#[derive(Debug)]
+struct HeldRoot {
+    /// Its path, links resolved.
+    real: PathBuf,
+    /// The folder, held open, so that nothing else can be taken for it. A file has none: each change may put another in its place.
+    folder: Option<File>,
 }
 
 /// Where work happens now.
@@ -32,12 +43,12 @@ impl HeldRoots {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let named = &policy.working_folder;
         let is_there = unless_absent(named, named.symlink_metadata())?.is_some();
-        let working_folder = match known.get(named) {
-            Some(real) => still(real)?.unwrap_or_else(|| real.clone()),
+        let working_folder = match known.get_mut(named) {
+            Some(held) => held.still()?.unwrap_or_else(|| held.real.clone()),
             None => resolved(named)?,
         };
-        if is_there {
-            known.insert(named.clone(), working_folder.clone());
+        if is_there && !known.contains_key(named) {
+            known.insert(named.clone(), HeldRoot::of(&working_folder)?);
         }
         let mut roots = Roots {
             working_folder,
@@ -51,8 +62,8 @@ impl HeldRoots {
         }
         for root in &policy.write_roots {
             let named = plain(&policy.working_folder.join(root));
-            let real = match known.get(&named) {
-                Some(real) => still(real)?,
+            let real = match known.get_mut(&named) {
+                Some(held) => held.still()?,
                 None => match first(&named, &roots)? {
                     First::Absent => None,
                     First::Link(sentence) => {
@@ -60,7 +71,7 @@ impl HeldRoots {
                         None
                     }
                     First::There(real) => {
-                        known.insert(named, real.clone());
+                        known.insert(named, HeldRoot::of(&real)?);
                         Some(real)
                     }
                 },
@@ -132,23 +143,70 @@ fn plain(path: &Path) -> PathBuf {
     plain
 }
 
-/// The path again, if something is there; fails where a link now is on the way.
-fn still(real: &Path) -> io::Result<Option<PathBuf>> {
-    match unless_absent(real, real.canonicalize())? {
-        Some(now) if now == real => Ok(Some(now)),
-        Some(now) => Err(io::Error::other(format!(
-            "{} was a place to work in, and now a link leads from there to {}. Remove the link, or start Pirn anew.",
-            real.display(),
-            now.display()
-        ))),
-        // A link that leads nowhere could lead somewhere in a moment.
-        None if real.is_symlink() => Err(io::Error::other(format!(
-            "{} was a place to work in, and is a link now. Remove the link, or start Pirn anew.",
-            real.display()
-        ))),
-        None => Ok(None),
+impl HeldRoot {
+    fn of(real: &Path) -> io::Result<Self> {
+        Ok(Self {
+            real: real.to_owned(),
+            folder: open_folder(real)?,
+        })
+    }
+
+    /// The path again, if something is there; fails where a link now is on the way, or another folder in its place.
+    fn still(&mut self) -> io::Result<Option<PathBuf>> {
+        let real = &self.real;
+        match unless_absent(real, real.canonicalize())? {
+            Some(now) if now == *real => {}
+            Some(now) => {
+                return Err(io::Error::other(format!(
+                    "{} was a place to work in, and now a link leads from there to {}. Remove the link, or start Pirn anew.",
+                    real.display(),
+                    now.display()
+                )));
+            }
+            // A link that leads nowhere could lead somewhere in a moment.
+            None if real.is_symlink() => {
+                return Err(io::Error::other(format!(
+                    "{} was a place to work in, and is a link now. Remove the link, or start Pirn anew.",
+                    real.display()
+                )));
+            }
+            None => return Ok(None),
+        }
+        let now = open_folder(real)?;
+        let is_same = match (&self.folder, &now) {
+            (Some(before), Some(now)) => {
+                let (before, now) = (before.metadata()?, now.metadata()?);
+                // One that was removed and made anew, as builds do, is no other.
+                (before.dev(), before.ino()) == (now.dev(), now.ino()) || before.nlink() == 0
+            }
+            (None, _) | (_, None) => true,
+        };
+        if !is_same {
+            return Err(io::Error::other(format!(
+                "{} was a place to work in, and another folder is in its place now. Put back the one that was there, or start \
+                 Pirn anew.",
+                real.display()
+            )));
+        }
+        self.folder = now;
+        Ok(Some(real.clone()))
     }
 }
+
+/// Opens a folder for nothing but to hold it. `None` where there is none.
+fn open_folder(real: &Path) -> io::Result<Option<File>> {
+    let opened = File::options()
+        .read(true)
+        .custom_flags(HOLD | libc::O_DIRECTORY | libc::O_NOFOLLOW | libc::O_CLOEXEC)
+        .open(real);
+    unless_absent(real, opened)
+}
+
+/// Needs no right to read.
+#[cfg(target_os = "linux")]
+const HOLD: libc::c_int = libc::O_PATH;
+#[cfg(not(target_os = "linux"))]
+const HOLD: libc::c_int = 0;
 
 #[cfg(test)]
 mod tests;

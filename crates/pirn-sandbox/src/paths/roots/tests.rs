@@ -77,3 +77,49 @@ fn a_root_that_becomes_a_link_is_refused() {
         assert_eq!(roots(&tree, &held, &names).unwrap(), before);
     }
 }
+
+#[test]
+fn another_folder_in_the_place_of_a_root_is_refused() {
+    for (moved, wanted) in [
+        ("work/sub", "work/sub"),
+        ("other", "other"),
+        // A parent of it.
+        ("above", "above/inner"),
+        ("work", "work"),
+    ] {
+        let tree = Tree::new(&["work/sub/", "other/", "above/inner/", "taken/inner/"]);
+        let held = HeldRoots::default();
+        let names = ["sub", "../other", "../above/inner"];
+        let before = roots(&tree, &held, &names).unwrap();
+        assert_eq!(before.0.len(), 4);
+        let at = tree.root.join(moved);
+        std::fs::rename(&at, tree.root.join("moved")).unwrap();
+        std::fs::rename(tree.root.join("taken"), &at).unwrap();
+        let error = roots(&tree, &held, &names).unwrap_err();
+        let place = tree.root.join(wanted).display().to_string();
+        assert!(
+            error.starts_with(&place) && error.contains("another folder"),
+            "{moved}: {error}"
+        );
+        std::fs::rename(&at, tree.root.join("taken")).unwrap();
+        std::fs::rename(tree.root.join("moved"), &at).unwrap();
+        assert_eq!(roots(&tree, &held, &names).unwrap(), before, "{moved}");
+    }
+}
+
+#[test]
+fn a_root_that_is_removed_and_made_anew_is_worked_in() {
+    let tree = Tree::new(&["work/target/"]);
+    let held = HeldRoots::default();
+    let before = roots(&tree, &held, &["target"]).unwrap();
+    let target = tree.root.join("work/target");
+    std::fs::remove_dir(&target).unwrap();
+    let without = roots(&tree, &held, &["target"]).unwrap();
+    assert_eq!(without, (vec!["work".into()], 0));
+    std::fs::create_dir(&target).unwrap();
+    assert_eq!(roots(&tree, &held, &["target"]).unwrap(), before);
+    // And held as the new one.
+    std::fs::rename(&target, tree.root.join("moved")).unwrap();
+    std::fs::create_dir(&target).unwrap();
+    roots(&tree, &held, &["target"]).unwrap_err();
+}
