@@ -1,6 +1,6 @@
 //! What an attempt to get out is made of.
 
-use pirn_sandbox::Layer;
+use pirn_sandbox::{Layer, Level};
 
 use crate::stage::Stage;
 
@@ -35,6 +35,16 @@ pub(crate) struct Expect {
     pub(crate) basic: Outcome,
     pub(crate) standard: Outcome,
     pub(crate) strict: Outcome,
+}
+
+impl Expect {
+    pub(crate) fn at(&self, level: Level) -> Outcome {
+        match level {
+            Level::Basic => self.basic,
+            Level::Standard => self.standard,
+            Level::Strict => self.strict,
+        }
+    }
 }
 
 /// What comes of an attempt at one level.

@@ -2,6 +2,7 @@
 //!
 //! The rows are data, see `rows`. Every trial starts this program once more: with descriptors that are left open on purpose,
 //! and as the user in question. As an ordinary user the tests cannot become root, so the rows of root exist only for root.
+//! Each row is also made in a workspace that gets in the way, see `evil`; with `PIRN_SANDBOX_TEST_SOAK` in all of them.
 //! `--table` prints the rows for the documentation.
 
 #![allow(
@@ -20,6 +21,8 @@
 
 #[cfg(target_os = "linux")]
 mod attempt;
+#[cfg(target_os = "linux")]
+mod evil;
 #[cfg(target_os = "linux")]
 mod prelude;
 #[cfg(target_os = "linux")]

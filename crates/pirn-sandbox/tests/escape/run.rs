@@ -3,11 +3,12 @@
 use std::path::Path;
 use std::time::Duration;
 
-use pirn_sandbox::{Command, ExitStatus, Layer, Level, Profile, SandboxReport};
+use pirn_sandbox::{Command, Error, ErrorKind, ExitStatus, Layer, Level, Profile, SandboxReport};
 
 use crate::attempt::{Attempt, Outcome};
+use crate::evil::Evil;
 use crate::prelude::PRELUDE;
-use crate::stage::{Stage, expect, text};
+use crate::stage::{SECRET, Stage, expect, text};
 
 /// The longest an attempt may take.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
@@ -29,13 +30,63 @@ pub(crate) fn attempt(attempt: &Attempt, level: Level, root: &Path) -> Result<()
         .enable_all()
         .build()
         .map_err(text)?;
-    let record = runtime.block_on(make(attempt, &stage))?;
+    let record = runtime
+        .block_on(make(attempt, &stage))
+        .map_err(Unmade::into_text)?;
     judge(attempt, level, &mut stage, &record).map_err(|wrong| {
         format!(
             "{wrong}\nprinted: {:#?}\nended: {:?}\nreport: {:#?}",
             record.lines, record.status, record.report
         )
     })
+}
+
+/// Makes an attempt in a workspace that gets in the way: it is refused for that reason, or nothing comes of it.
+pub(crate) fn attempt_in(
+    attempt: &Attempt,
+    level: Level,
+    root: &Path,
+    evil: &Evil,
+) -> Result<(), String> {
+    evil.before(root)?;
+    let mut stage = Stage::set(root, level)?;
+    (attempt.prepare)(&mut stage)?;
+    let _during = evil.after(root)?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(text)?;
+    let (record, is_through_anyway) = match runtime.block_on(make(attempt, &stage)) {
+        Ok(record) => {
+            let found = record.report.level.ok_or("nothing is confined")?;
+            expect(found == level || !record.report.missing.is_empty(), || {
+                format!("the level is {}", found.as_str())
+            })?;
+            let is_open = match attempt.expect.at(found) {
+                Outcome::Denied(_) => false,
+                Outcome::Contained | Outcome::Through(_) => true,
+                Outcome::Needs(layer, _) | Outcome::Unless(layer, _) => {
+                    !record.report.layers.contains(&layer)
+                }
+            };
+            (Some(record), is_open)
+        }
+        Err(Unmade::Refused(_cause)) => (None, false),
+        Err(Unmade::Failed(wrong)) => return Err(wrong),
+    };
+    if let Some(record) = &record {
+        let is_out = |line: &String| line == "through" || line.contains(SECRET);
+        expect(
+            is_through_anyway || !record.lines.iter().any(is_out),
+            || format!("it got through: {:#?}", record.lines),
+        )?;
+        if is_through_anyway && !matches!(attempt.expect.at(level), Outcome::Contained) {
+            return Ok(());
+        }
+    }
+    stage.outside_is_intact()?;
+    stage.victim_is_well()?;
+    (attempt.intact)(&stage)
 }
 
 /// Makes an attempt without confinement.
@@ -47,7 +98,9 @@ pub(crate) fn control(attempt: &Attempt, root: &Path) -> Result<(), String> {
         .enable_all()
         .build()
         .map_err(text)?;
-    let record = runtime.block_on(make(attempt, &stage))?;
+    let record = runtime
+        .block_on(make(attempt, &stage))
+        .map_err(Unmade::into_text)?;
     expect(record.lines.iter().any(|line| line == "through"), || {
         format!(
             "nothing gets through without confinement: {:#?}",
@@ -56,7 +109,45 @@ pub(crate) fn control(attempt: &Attempt, root: &Path) -> Result<(), String> {
     })
 }
 
-async fn make(attempt: &Attempt, stage: &Stage) -> Result<Record, String> {
+/// Why there is no record of an attempt.
+enum Unmade {
+    /// The sandbox refused it, with this cause.
+    Refused(String),
+    /// Something else went wrong.
+    Failed(String),
+}
+
+impl Unmade {
+    fn into_text(self) -> String {
+        match self {
+            Self::Refused(text) | Self::Failed(text) => text,
+        }
+    }
+}
+
+impl From<String> for Unmade {
+    fn from(text: String) -> Self {
+        Self::Failed(text)
+    }
+}
+
+impl From<&str> for Unmade {
+    fn from(text: &str) -> Self {
+        Self::Failed(text.to_owned())
+    }
+}
+
+impl From<Error> for Unmade {
+    fn from(error: Error) -> Self {
+        let text = error.to_string();
+        match error.kind() {
+            ErrorKind::Confinement => Self::Refused(text),
+            _ => Self::Failed(text),
+        }
+    }
+}
+
+async fn make(attempt: &Attempt, stage: &Stage) -> Result<Record, Unmade> {
     let sandbox = stage.sandbox()?;
     let mut child = Command::new("/usr/bin/python3")
         .args(["-c", &format!("{PRELUDE}{}", attempt.program)])
@@ -68,8 +159,7 @@ async fn make(attempt: &Attempt, stage: &Stage) -> Result<Record, String> {
         )
         .current_dir(stage.path("work"))
         .sandbox(&sandbox)
-        .spawn()
-        .map_err(text)?;
+        .spawn()?;
     let mut output = child.take_output().ok_or("no output")?;
     if let Some(pause) = stage.kill_after {
         let finished = tokio::time::timeout(pause, child.wait_all()).await;
@@ -107,11 +197,7 @@ fn judge(
     expect(found == level || !report.missing.is_empty(), || {
         format!("the level is {}", found.as_str())
     })?;
-    let outcome = match found {
-        Level::Basic => attempt.expect.basic,
-        Level::Standard => attempt.expect.standard,
-        Level::Strict => attempt.expect.strict,
-    };
+    let outcome = attempt.expect.at(found);
     expect(!lines.is_empty(), || "it printed nothing".to_owned())?;
     let refused = |errors: &[&str]| {
         let other = lines.iter().find(|line| !errors.contains(&line.as_str()));

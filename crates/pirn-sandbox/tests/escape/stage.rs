@@ -195,8 +195,8 @@ impl Stage {
         Ok(())
     }
 
-    pub(crate) fn sandbox(&self) -> Result<Sandbox, String> {
-        Sandbox::prepare(self.policy.clone()).map_err(|error| error.to_string())
+    pub(crate) fn sandbox(&self) -> Result<Sandbox, pirn_sandbox::Error> {
+        Sandbox::prepare(self.policy.clone())
     }
 }
 

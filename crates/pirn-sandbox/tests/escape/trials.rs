@@ -10,6 +10,7 @@ use libtest_mimic::{Arguments, Failed, Trial};
 use pirn_sandbox::Level;
 
 use crate::attempt::{Attempt, Control, Outcome};
+use crate::evil::{self, Evil, Needs};
 use crate::stage::{RUNTIME_VARIABLE, SET_ID_PROGRAM, text};
 use crate::{rows, run};
 
@@ -17,6 +18,8 @@ use crate::{rows, run};
 const NOBODY: u32 = 65_534;
 /// Stands for no confinement.
 const OFF: &str = "off";
+/// After this an attempt in a workspace that gets in the way is taken to hang.
+const EVIL_SECONDS_MAX: &str = "300";
 /// How this program is started for one attempt.
 const INNER: &str = "--inner";
 
@@ -40,7 +43,8 @@ pub(crate) fn main() -> ExitCode {
     let rows = rows::all();
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        [INNER, name, level, root] => return inner(&rows, name, level, root),
+        [INNER, name, level, root] => return inner(&rows, name, level, root, None),
+        [INNER, name, level, root, evil] => return inner(&rows, name, level, root, Some(evil)),
         ["--table"] => return table(&rows),
         _ => {}
     }
@@ -51,7 +55,7 @@ pub(crate) fn main() -> ExitCode {
     } else {
         &[User::Ordinary]
     };
-    let mut trials = Vec::new();
+    let mut trials = evil_trials(&rows, users);
     for row in &rows {
         let levels = Level::ALL.map(Level::as_str).into_iter();
         let control = match row.control {
@@ -60,26 +64,59 @@ pub(crate) fn main() -> ExitCode {
         };
         for level in levels.chain(control) {
             for user in users {
-                trials.push(trial(row.name, level, *user));
+                trials.push(trial(row.name, level, *user, None));
             }
         }
     }
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }
 
+/// Each row in a workspace that gets in the way, taken in turn; with soak, in each of them.
+fn evil_trials(rows: &[Attempt], users: &[User]) -> Vec<Trial> {
+    let mut trials = Vec::new();
+    let may = |evil: &&Evil, user: User| {
+        evil::is_possible(evil) && (evil.needs == Needs::Nothing || user == User::Root)
+    };
+    for (index, row) in rows.iter().enumerate() {
+        if evil::is_soak() {
+            for user in users {
+                for evil in evil::ALL.iter().filter(|evil| may(evil, *user)) {
+                    let levels = Level::ALL.map(Level::as_str).into_iter();
+                    trials.extend(levels.map(|level| trial(row.name, level, *user, Some(evil))));
+                }
+            }
+            continue;
+        }
+        // Those that both can have, as both in turn.
+        let user = users[(index / evil::ALL.len()) % users.len()];
+        let possible: Vec<_> = evil::ALL.iter().filter(|evil| may(evil, user)).collect();
+        let evil = possible[index % possible.len()];
+        trials.push(trial(row.name, Level::Strict.as_str(), user, Some(evil)));
+    }
+    trials
+}
+
 fn is_root() -> bool {
     fs::metadata("/proc/self").is_ok_and(|own| own.uid() == 0)
 }
 
-fn trial(name: &'static str, level: &'static str, user: User) -> Trial {
-    let title = format!("{name}/{level}/{}", user.as_str());
+fn trial(
+    name: &'static str,
+    level: &'static str,
+    user: User,
+    evil: Option<&'static Evil>,
+) -> Trial {
+    let mut title = format!("{name}/{level}/{}", user.as_str());
+    if let Some(evil) = evil {
+        title = format!("{title}/{}", evil.name);
+    }
     Trial::test(title, move || {
-        outer(name, level, user).map_err(Failed::from)
+        outer(name, level, user, evil).map_err(Failed::from)
     })
 }
 
 /// Starts this program again, as the user in question, with descriptors that whoever starts programs might leave open.
-fn outer(name: &str, level: &str, user: User) -> Result<(), String> {
+fn outer(name: &str, level: &str, user: User, evil: Option<&Evil>) -> Result<(), String> {
     let own = std::env::current_exe().map_err(text)?;
     let mut builder = tempfile::Builder::new();
     builder.prefix("esc-");
@@ -100,6 +137,13 @@ fn outer(name: &str, level: &str, user: User) -> Result<(), String> {
             "sh",
         ])
         .arg(&leaked);
+    if evil.is_some() {
+        // Far beyond what any takes: this is for what never ends.
+        command.args(["timeout", "--signal=KILL", EVIL_SECONDS_MAX]);
+    }
+    if evil.is_some_and(|evil| evil.needs == Needs::Mounts) {
+        command.args(["unshare", "--mount", "--propagation", "private"]);
+    }
     match user {
         User::Root => {}
         User::Ordinary if !is_root() => {}
@@ -113,6 +157,7 @@ fn outer(name: &str, level: &str, user: User) -> Result<(), String> {
         // The program may lie in a folder that the other user cannot enter.
         .args(["/proc/self/fd/0", INNER, name, level])
         .arg(&root)
+        .args(evil.map(|evil| evil.name))
         .stdin(File::open(own).map_err(text)?)
         .env("PIRN_ESCAPE_SECRET", crate::stage::SECRET)
         .envs(
@@ -122,6 +167,14 @@ fn outer(name: &str, level: &str, user: User) -> Result<(), String> {
         )
         .output()
         .map_err(text)?;
+    if evil.is_some() {
+        // Or the folder could not be removed.
+        let opened = Command::new("chmod")
+            .args(["-Rf", "u+rwx"])
+            .arg(&root)
+            .status();
+        opened.map_err(text)?;
+    }
     if output.status.success() && fs::read(&leaked).map_err(text)?.is_empty() {
         return Ok(());
     }
@@ -185,14 +238,17 @@ fn make_place(folder: &Path, user: User) -> Result<PathBuf, String> {
 }
 
 /// Makes one attempt, in a process of its own.
-fn inner(rows: &[Attempt], name: &str, level: &str, root: &str) -> ExitCode {
+fn inner(rows: &[Attempt], name: &str, level: &str, root: &str, evil: Option<&str>) -> ExitCode {
     let Some(row) = rows.iter().find(|row| row.name == name) else {
         return ExitCode::FAILURE;
     };
     let root = Path::new(root);
-    let made = match Level::from_name(level) {
-        Some(level) => run::attempt(row, level, root),
-        None => run::control(row, root),
+    let made = match (Level::from_name(level), evil) {
+        (Some(level), None) => run::attempt(row, level, root),
+        (Some(level), Some(evil)) => {
+            Evil::named(evil).and_then(|evil| run::attempt_in(row, level, root, evil))
+        }
+        (None, _) => run::control(row, root),
     };
     match made {
         Ok(()) => ExitCode::SUCCESS,

@@ -178,7 +178,7 @@ fn later_commands_are_the_real_ones(stage: &Stage) -> Result<(), String> {
         .enable_all()
         .build()
         .map_err(text)?;
-    let sandbox = stage.sandbox()?;
+    let sandbox = stage.sandbox().map_err(text)?;
     let work = stage.path("work");
     let script = "ls -d . && git --version && echo \"${LD_PRELOAD:-none}\"";
     let output = runtime.block_on(async {

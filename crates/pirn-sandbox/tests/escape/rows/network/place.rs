@@ -94,7 +94,7 @@ pub(crate) fn companion(stage: &mut Stage, program: &str) -> Result<(), String> 
         .enable_all()
         .build()
         .map_err(text)?;
-    let sandbox = stage.sandbox()?;
+    let sandbox = stage.sandbox().map_err(text)?;
     let command = Command::new("/usr/bin/python3")
         .args(["-c", program])
         .current_dir(stage.path("work"))
