@@ -120,7 +120,7 @@ fn made_for(
     let protected = Needed::of(&paths.protected);
     created
         .iter()
-        .filter(|(path, _)| used.contains(path) || is_needed(path, &protected))
+        .filter(|(path, _)| used.contains(*path) || is_needed(path, &protected))
         .map(|(path, entry)| Placeholder {
             path: path.clone(),
             kind: entry.kind.clone(),
