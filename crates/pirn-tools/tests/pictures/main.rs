@@ -7,6 +7,7 @@
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
+    clippy::print_stdout,
     reason = "a failing test panics and says where; the lints only know tests of the built-in harness"
 )]
 
