@@ -9,7 +9,7 @@ use crate::width::clusters;
 /// Switches to the second screen.
 const ENTER: &str = "\u{1b}[?1049h\u{1b}[?7l";
 /// Switches back to the first, as it was.
-const LEAVE: &str = "\u{1b}[?7h\u{1b}[?1049l";
+pub const ALTERNATE_OFF: &str = "\u{1b}[?7h\u{1b}[?1049l";
 
 /// Draws whole screens by writing only rows that are different.
 #[derive(Debug)]
@@ -49,16 +49,35 @@ impl AlternatePainter {
         out
     }
 
+    /// The bytes that show these rows, with the cursor in this row and column.
+    pub fn draw_with_cursor(&mut self, rows: &[Row], (row, column): (usize, usize)) -> String {
+        let mut out = self.draw(rows);
+        // Writing to a string cannot fail.
+        let _infallible = write!(out, "\u{1b}[{};{}H", row + 1, column + 1);
+        out
+    }
+
+    /// Draws in these colours, from the next rows on.
+    pub fn set_palette(&mut self, palette: Palette) {
+        self.palette = palette;
+        self.rows.clear();
+    }
+
     /// The terminal has another size, or something else was drawn: the next rows are drawn anew.
     pub fn forget(&mut self) {
         self.rows.clear();
+    }
+
+    /// Whether the second screen is shown.
+    pub fn is_shown(&self) -> bool {
+        self.has_begun
     }
 
     /// The bytes that switch back.
     pub fn leave(&mut self) -> &'static str {
         self.rows.clear();
         if std::mem::replace(&mut self.has_begun, false) {
-            LEAVE
+            ALTERNATE_OFF
         } else {
             ""
         }

@@ -14,8 +14,10 @@ use crate::streams::Hold;
 
 /// Pastes in brackets, focus, and keys that can be told apart: the keyboard protocol, and what xterm has instead.
 const MODES_ON: &str = "\u{1b}[?2004h\u{1b}[?1004h\u{1b}[>4;2m\u{1b}[>5u";
-/// The same switched off, and the cursor and colours as they were.
-const MODES_OFF: &str = "\u{1b}[<u\u{1b}[>4;0m\u{1b}[?1004l\u{1b}[?2004l\u{1b}[?25h\u{1b}[m";
+/// What sets the modes of a terminal back that an interface owned: keys, pastes and focus, rows that wrap, frames that appear at
+/// once, the cursor and the colours.
+pub const MODES_OFF: &str =
+    "\u{1b}[?2026l\u{1b}[<u\u{1b}[>4;0m\u{1b}[?1004l\u{1b}[?2004l\u{1b}[?7h\u{1b}[?25h\u{1b}[m";
 /// Questions about the background, synchronised frames and the keyboard, and one that every terminal answers, at the end.
 const QUESTIONS: &str = "\u{1b}]11;?\u{1b}\\\u{1b}[?2026$p\u{1b}[?u\u{1b}[c";
 
@@ -23,15 +25,40 @@ const QUESTIONS: &str = "\u{1b}]11;?\u{1b}\\\u{1b}[?2026$p\u{1b}[?u\u{1b}[c";
 const READ_BYTES: usize = 64 << 10;
 
 /// What has to be set back, also by whoever finds the owner gone.
-static BEFORE: Mutex<Option<(File, Termios)>> = Mutex::new(None);
+static BEFORE: Mutex<Option<(File, Termios, DeviceModes)>> = Mutex::new(None);
 
 /// Sets the terminal back to what it was, if an interface owns it. For panics and for a process that has to end at once.
 pub fn restore() {
     let before = BEFORE.lock().unwrap_or_else(PoisonError::into_inner).take();
-    if let Some((mut file, termios)) = before {
+    if let Some((mut file, termios, modes)) = before {
         // Nobody is left who could be told that it failed.
-        let _nobody_to_tell = file.write_all(MODES_OFF.as_bytes());
+        let _nobody_to_tell = file.write_all(modes.off().as_bytes());
         let _nobody_to_tell = tcsetattr(&file, OptionalActions::Now, &termios);
+    }
+}
+
+/// What is switched on while the terminal is owned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DeviceModes {
+    /// Marks around pastes, focus, and keys that can be told apart.
+    All,
+    /// Nothing: no sequence is ever sent.
+    None,
+}
+
+impl DeviceModes {
+    fn on(self) -> &'static str {
+        match self {
+            Self::All => MODES_ON,
+            Self::None => "",
+        }
+    }
+
+    fn off(self) -> &'static str {
+        match self {
+            Self::All => MODES_OFF,
+            Self::None => "",
+        }
     }
 }
 
@@ -69,6 +96,7 @@ pub struct Device {
     /// What the terminal has not taken yet.
     unwritten: VecDeque<u8>,
     is_active: bool,
+    modes: DeviceModes,
     _hold: Hold,
 }
 
@@ -78,7 +106,7 @@ impl Device {
         clippy::disallowed_methods,
         reason = "a terminal is not a file that could be replaced"
     )]
-    pub fn open() -> io::Result<(Self, Waker)> {
+    pub fn open(modes: DeviceModes) -> io::Result<(Self, Waker)> {
         let file = File::options().read(true).write(true).open("/dev/tty")?;
         let before = tcgetattr(&file)?;
         let mut raw = before.clone();
@@ -89,7 +117,7 @@ impl Device {
         rustix::fs::fcntl_setfl(&file, OFlags::NONBLOCK)?;
         let (calls, writer) = io::pipe()?;
         rustix::fs::fcntl_setfl(&writer, OFlags::NONBLOCK)?;
-        let kept = (file.try_clone()?, before);
+        let kept = (file.try_clone()?, before, modes);
         *BEFORE.lock().unwrap_or_else(PoisonError::into_inner) = Some(kept);
         let mut device = Self {
             file,
@@ -97,6 +125,7 @@ impl Device {
             calls,
             unwritten: VecDeque::new(),
             is_active: false,
+            modes,
             _hold: Hold::new(),
         };
         device.activate()?;
@@ -115,13 +144,15 @@ impl Device {
 
     /// Asks the terminal what it is. The answers come as input, if any do.
     pub fn ask(&mut self) {
-        self.write(QUESTIONS);
+        if self.modes == DeviceModes::All {
+            self.write(QUESTIONS);
+        }
     }
 
     fn activate(&mut self) -> io::Result<()> {
         tcsetattr(&self.file, OptionalActions::Drain, &self.raw)?;
         self.is_active = true;
-        self.write(MODES_ON);
+        self.write(self.modes.on());
         Ok(())
     }
 
@@ -137,13 +168,13 @@ impl Device {
         if !std::mem::replace(&mut self.is_active, false) {
             return Ok(());
         }
-        self.write(MODES_OFF);
+        self.write(self.modes.off());
         rustix::fs::fcntl_setfl(&self.file, OFlags::empty())?;
         let rest: Vec<u8> = self.unwritten.drain(..).collect();
         let written = self.file.write_all(&rest);
         rustix::fs::fcntl_setfl(&self.file, OFlags::NONBLOCK)?;
         let kept = BEFORE.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((file, before)) = &*kept {
+        if let Some((file, before, _)) = &*kept {
             tcsetattr(file, OptionalActions::Drain, before)?;
         }
         written

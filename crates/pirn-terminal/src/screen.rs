@@ -25,9 +25,9 @@ pub enum Target {
     Error,
 }
 
-/// News for the thread that paints. The channel needs no bound of its own: what goes through it is bounded by the limits on
+/// A message for the thread that paints. The channel needs no bound of its own: what goes through it is bounded by the limits on
 /// output and calls of what runs.
-enum News {
+enum ScreenMessage {
     /// Text of what runs.
     Text(Target, LateText),
     /// Something goes on from now on.
@@ -39,7 +39,7 @@ enum News {
     Finished,
 }
 
-/// The thread that owns both standard streams while something runs. Whoever has news never waits for a slow terminal.
+/// The thread that owns both standard streams while something runs. Whoever has something to show never waits for a slow terminal.
 #[derive(Debug)]
 pub struct Screen {
     wire: ScreenWire,
@@ -49,12 +49,12 @@ pub struct Screen {
 impl Screen {
     /// Starts the thread that paints from now on.
     pub fn start() -> io::Result<Self> {
-        let (news, receiver) = mpsc::channel();
+        let (messages, receiver) = mpsc::channel();
         let thread = std::thread::Builder::new()
             .name("screen".to_owned())
             .spawn(move || paint(&receiver))?;
         Ok(Self {
-            wire: ScreenWire { news },
+            wire: ScreenWire { messages },
             thread,
         })
     }
@@ -66,7 +66,7 @@ impl Screen {
 
     /// Waits until everything is shown. Fails when standard output does, unless its reader left.
     pub fn finish(self) -> io::Result<()> {
-        self.wire.send(News::Finished);
+        self.wire.send(ScreenMessage::Finished);
         self.thread.join().unwrap_or_else(|_| {
             Err(io::Error::other(
                 "the thread that shows the output panicked",
@@ -75,14 +75,14 @@ impl Screen {
     }
 }
 
-fn paint(news: &Receiver<News>) -> io::Result<()> {
-    Painter::default().paint(news)
+fn paint(messages: &Receiver<ScreenMessage>) -> io::Result<()> {
+    Painter::default().paint(messages)
 }
 
-/// Brings news to the screen. Never waits for it. Cheap to clone.
+/// Brings messages to the screen. Never waits for it. Cheap to clone.
 #[derive(Clone)]
 pub struct ScreenWire {
-    news: Sender<News>,
+    messages: Sender<ScreenMessage>,
 }
 
 impl ScreenWire {
@@ -93,27 +93,27 @@ impl ScreenWire {
 
     /// Shows text that is made when its turn comes.
     pub fn late_text(&self, target: Target, text: LateText) {
-        self.send(News::Text(target, text));
+        self.send(ScreenMessage::Text(target, text));
     }
 
     /// Shows a row until [`ended`](Self::ended) is told with the same key.
     pub fn started(&self, key: u64, row: RowText) {
-        self.send(News::Started(key, row));
+        self.send(ScreenMessage::Started(key, row));
     }
 
     /// Takes the row away and leaves a line.
     pub fn ended(&self, key: u64, line: String) {
-        self.send(News::Ended(key, line));
+        self.send(ScreenMessage::Ended(key, line));
     }
 
     /// Announces a question: `ready` is called when the terminal is free for it, which it stays until what it is given is dropped.
     pub fn announce_question(&self, ready: impl FnOnce(Hold) + Send + 'static) {
-        self.send(News::Question(Box::new(ready)));
+        self.send(ScreenMessage::Question(Box::new(ready)));
     }
 
-    fn send(&self, message: News) {
+    fn send(&self, message: ScreenMessage) {
         // The thread ends last, unless it panicked, which `finish` reports.
-        let _reported_later = self.news.send(message);
+        let _reported_later = self.messages.send(message);
     }
 }
 

@@ -5,7 +5,7 @@ use std::io;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
 use std::time::{Duration, Instant};
 
-use super::{News, RowText, Target};
+use super::{RowText, ScreenMessage, Target};
 use crate::block::Block;
 use crate::streams::{Hold, is_error_terminal, write_output, write_program_error};
 
@@ -38,25 +38,25 @@ impl Default for Painter {
 }
 
 impl Painter {
-    pub(super) fn paint(mut self, news: &Receiver<News>) -> io::Result<()> {
+    pub(super) fn paint(mut self, messages: &Receiver<ScreenMessage>) -> io::Result<()> {
         loop {
             let mut next = if self.rows.is_empty() {
-                news.recv().map_err(|_| RecvTimeoutError::Disconnected)
+                messages.recv().map_err(|_| RecvTimeoutError::Disconnected)
             } else {
-                news.recv_timeout(REPAINT)
+                messages.recv_timeout(REPAINT)
             };
             self.block.erase();
             // All that is there, then one write.
             loop {
                 match next {
-                    Ok(News::Finished) | Err(RecvTimeoutError::Disconnected) => {
+                    Ok(ScreenMessage::Finished) | Err(RecvTimeoutError::Disconnected) => {
                         self.flush();
                         return self.written;
                     }
                     Err(RecvTimeoutError::Timeout) => break,
                     Ok(message) => self.take(message),
                 }
-                next = news.try_recv().map_err(|error| match error {
+                next = messages.try_recv().map_err(|error| match error {
                     TryRecvError::Empty => RecvTimeoutError::Timeout,
                     TryRecvError::Disconnected => RecvTimeoutError::Disconnected,
                 });
@@ -66,21 +66,21 @@ impl Painter {
         }
     }
 
-    fn take(&mut self, message: News) {
+    fn take(&mut self, message: ScreenMessage) {
         match message {
-            News::Question(ready) => {
+            ScreenMessage::Question(ready) => {
                 self.flush();
                 ready(Hold::new());
             }
-            News::Text(target, text) => self.put(target, &text()),
-            News::Started(key, row) => {
+            ScreenMessage::Text(target, text) => self.put(target, &text()),
+            ScreenMessage::Started(key, row) => {
                 self.rows.insert(key, (row, Instant::now()));
             }
-            News::Ended(key, line) => {
+            ScreenMessage::Ended(key, line) => {
                 self.rows.remove(&key);
                 self.put(Target::Error, &format!("{line}\n"));
             }
-            News::Finished => {}
+            ScreenMessage::Finished => {}
         }
     }
 
