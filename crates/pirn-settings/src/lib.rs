@@ -55,5 +55,5 @@ pub use trust::{
 };
 pub use values::{
     BashSettings, CodemodeSettings, EvalEngine, EvalSettings, ReadableMode, SandboxSettings,
-    Settings, THE_DEFAULTS,
+    Settings, THE_DEFAULTS, TuiMode, TuiSettings,
 };

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use pirn_sandbox::{Level, NetworkMode, Profile};
 
 use crate::trust::DefaultTrust;
-use crate::values::{EvalEngine, ReadableMode};
+use crate::values::{EvalEngine, ReadableMode, TuiMode};
 use kind::{unbounded, whole};
 
 pub(crate) use kind::{Form, Kind, ProjectRule, Row};
@@ -21,6 +21,7 @@ pub(crate) const GROUPS: &[(&str, &str)] = &[
     ("bash", "The tool `bash`, which runs commands"),
     ("codemode", "Bounds of the scripts that models write"),
     ("eval", "The tool `eval`, which runs Python and JavaScript"),
+    ("tui", "The terminal interface"),
 ];
 
 /// Words that had other names before: the setting, the former word, and today's.
@@ -462,6 +463,21 @@ pub(crate) const ROWS: &[Row] = &[
         default: "30",
         help: "Seconds that a call may take when it names no time-out.",
         project: ProjectRule::Free,
+    },
+    Row {
+        key: "tui.mode",
+        kind: Kind::Word(
+            &["inline", "fullscreen", "plain"],
+            |settings, word| {
+                settings.tui.mode = TuiMode::from_name(word)?;
+                Some(())
+            },
+            |settings| Some(settings.tui.mode.as_str()),
+        ),
+        default: "\"inline\"",
+        help: "How the interface shows the conversation: below the shell's history (inline), on a screen of its own (fullscreen), \
+               or as lines that a screen reader reads (plain).",
+        project: ProjectRule::User,
     },
 ];
 

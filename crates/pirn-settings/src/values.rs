@@ -23,6 +23,15 @@ pub struct Settings {
     pub codemode: CodemodeSettings,
     /// The group `eval`: programs for the user's interpreters.
     pub eval: EvalSettings,
+    /// The group `tui`: the terminal interface.
+    pub tui: TuiSettings,
+}
+
+/// The settings of the group `tui`: the terminal interface.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TuiSettings {
+    /// How the conversation is shown at first.
+    pub mode: TuiMode,
 }
 
 /// The settings of the group `bash`: commands of that tool.
@@ -171,6 +180,18 @@ pub struct EvalSettings {
     pub timeout_seconds: u64,
 }
 
+/// How the terminal interface shows the conversation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum TuiMode {
+    /// Below the shell's history, into which goes what is finished.
+    #[default]
+    Inline,
+    /// On a screen of its own.
+    FullScreen,
+    /// As lines only.
+    Plain,
+}
+
 /// What is kept between calls of `eval`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EvalEngine {
@@ -195,6 +216,27 @@ impl ReadableMode {
         match self {
             Self::Everything => "everything",
             Self::Listed => "listed",
+        }
+    }
+}
+
+impl TuiMode {
+    /// The mode of this name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        match name {
+            "inline" => Some(Self::Inline),
+            "fullscreen" => Some(Self::FullScreen),
+            "plain" => Some(Self::Plain),
+            _ => None,
+        }
+    }
+
+    /// The name in settings.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Inline => "inline",
+            Self::FullScreen => "fullscreen",
+            Self::Plain => "plain",
         }
     }
 }
