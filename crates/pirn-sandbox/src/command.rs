@@ -227,13 +227,23 @@ impl Command {
     /// whoever started it ends. For what the user sees and closes, like a browser; everything else is [`Command::spawn`]'s.
     /// Must be called inside a tokio runtime.
     pub fn hand_over(self) -> Result<(), Error> {
+        self.hand_over_streams(Stdio::null(), Stdio::null())
+    }
+
+    /// Like [`Command::hand_over`], with a standard input and a standard output: for what watches over us and acts when we end.
+    #[cfg(unix)]
+    pub fn hand_over_with(self, stdin: OwnedFd, stdout: OwnedFd) -> Result<(), Error> {
+        self.hand_over_streams(stdin.into(), stdout.into())
+    }
+
+    fn hand_over_streams(self, stdin: Stdio, stdout: Stdio) -> Result<(), Error> {
         let mut command = tokio::process::Command::new(&self.program);
         command
             .args(&self.arguments)
             .env_clear()
             .envs(self.environment.iter().map(|(n, v)| (n, v)))
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
+            .stdin(stdin)
+            .stdout(stdout)
             .stderr(Stdio::null());
         if let Some(directory) = &self.directory {
             command.current_dir(directory);
