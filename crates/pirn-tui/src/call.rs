@@ -1,9 +1,16 @@
 //! A call in the conversation: what it is to do, the calls that it makes, what it gives.
 
+mod rows;
+
 use std::time::Duration;
 
 use pirn_terminal::{Attribute, Role, Row, Span, TextStyle, Wrap, wrap};
 use serde_json::Value;
+
+use crate::script::{Asker, LineState, Lines, Traffic, line_of};
+use rows::{End, arguments_rows, limited, source_rows};
+
+pub(crate) use rows::{bytes, code_rows, diff_rows};
 
 /// Rows of a result that stand in the conversation; the rest is in the viewer.
 const RESULT_ROWS: usize = 6;
@@ -31,6 +38,8 @@ pub(crate) struct Call {
     name: String,
     arguments: Value,
     state: State,
+    /// Whether it waits for an answer of the user's.
+    waits: bool,
     text: String,
     duration: Option<Duration>,
     nested: Vec<Call>,
@@ -54,6 +63,7 @@ impl Call {
             name,
             arguments,
             state: State::Running,
+            waits: false,
             text: String::new(),
             duration: None,
             nested: Vec::new(),
@@ -81,12 +91,82 @@ impl Call {
         self.nested.iter_mut().rev().find_map(|call| call.find(id))
     }
 
+    /// Whether a text in small letters is in the call or in one that it made.
+    pub(crate) fn contains(&self, query: &str) -> bool {
+        let has = |text: &str| text.to_lowercase().contains(query);
+        has(&self.name)
+            || has(&self.text)
+            || self.source().is_some_and(has)
+            || has(&self.arguments.to_string())
+            || self.nested.iter().any(|call| call.contains(query))
+    }
+
     pub(crate) fn nest(&mut self, call: Self) {
         if self.nested.len() < NESTED_MAX {
             self.nested.push(call);
         } else {
             self.more_nested += 1;
         }
+    }
+
+    /// Says which calls wait for an answer, here and nested.
+    pub(crate) fn set_waiting(&mut self, ids: &[String]) {
+        self.waits = ids.contains(&self.id);
+        for call in &mut self.nested {
+            call.set_waiting(ids);
+        }
+    }
+
+    /// The lines of its program that run or wait.
+    fn lines(&self, source: &str) -> Lines {
+        let mut lines = Lines::new();
+        for call in self.nested.iter().filter(|call| !call.is_over()) {
+            if let Some(line) = line_of(source, &call.name) {
+                let state = if call.waits {
+                    LineState::Waits
+                } else {
+                    LineState::Runs
+                };
+                let place = lines.entry(line).or_insert(state);
+                *place = state.max(*place);
+            }
+        }
+        lines
+    }
+
+    /// Its program, as the one that asks about one of its calls.
+    pub(crate) fn asker(&self, call_id: Option<&str>) -> Option<Asker> {
+        /// Tools that change nothing.
+        const READERS: [&str; 5] = ["read", "ls", "grep", "find", "tool_search"];
+        let source = self.source()?;
+        let asking = self
+            .nested
+            .iter()
+            .find(|call| Some(call.id.as_str()) == call_id);
+        let may_have_changed =
+            |call: &&Self| call.is_over() && !READERS.contains(&call.name.as_str());
+        let effects = self.nested.iter().filter(may_have_changed).map(|call| {
+            let mark = call.mark().0;
+            format!("{mark}{} {}", call.name, call.about())
+        });
+        Some(Asker {
+            line: asking.and_then(|call| line_of(source, &call.name)),
+            source: source.to_owned(),
+            effects: effects.collect(),
+        })
+    }
+
+    /// What went to the model of what its program was given; `None` where it made no calls.
+    fn traffic(&self) -> Option<Traffic> {
+        if self.nested.is_empty() {
+            return None;
+        }
+        let given: usize = self.nested.iter().map(|call| call.text.len()).sum();
+        let sent_bytes = if self.is_over() { self.text.len() } else { 0 };
+        Some(Traffic {
+            sent_bytes,
+            kept_bytes: given.saturating_sub(sent_bytes),
+        })
     }
 
     pub(crate) fn update(&mut self, text: String) {
@@ -115,12 +195,9 @@ impl Call {
     pub(crate) fn rows(&self, columns: usize, detail: Detail) -> Vec<Row> {
         let mut rows = self.head(columns, 0);
         match (self.source(), self.edits()) {
-            (Some(source), _) => rows.extend(limited(
-                code_rows(source, columns),
-                SOURCE_ROWS,
-                detail,
-                End::First,
-            )),
+            (Some(source), _) => {
+                rows.extend(source_rows(source, &self.lines(source), columns, detail));
+            }
             (None, Some(diff)) => rows.extend(limited(
                 diff_rows(&diff, columns),
                 SOURCE_ROWS,
@@ -136,6 +213,9 @@ impl Call {
             let words = format!("  and {} more calls", self.more_nested);
             rows.push(Row::new(words, TextStyle::role(Role::Muted)));
         }
+        if detail == Detail::Whole && self.source().is_none() {
+            rows.extend(arguments_rows(&self.arguments, columns));
+        }
         let style = match self.state {
             State::Failed => TextStyle::role(Role::Error),
             State::Running | State::Done => TextStyle::role(Role::ToolOutput),
@@ -148,15 +228,25 @@ impl Call {
             End::First
         };
         rows.extend(limited(result, RESULT_ROWS, detail, end));
+        if let Some(traffic) = self.traffic() {
+            let style = TextStyle::role(Role::Dim);
+            rows.push(Row::new(traffic.words(), style).cut(columns));
+        }
         rows
     }
 
-    fn head(&self, columns: usize, depth: usize) -> Vec<Row> {
-        let (mark, role) = match self.state {
+    /// The sign of how far it is.
+    fn mark(&self) -> (&'static str, Role) {
+        match self.state {
+            State::Running if self.waits => ("? ", Role::Warning),
             State::Running => ("· ", Role::Accent),
             State::Done => ("✓ ", Role::Success),
             State::Failed => ("✗ ", Role::Error),
-        };
+        }
+    }
+
+    fn head(&self, columns: usize, depth: usize) -> Vec<Row> {
+        let (mark, role) = self.mark();
         let mut line = vec![
             Span::new(mark, TextStyle::role(role)),
             Span::new(
@@ -193,6 +283,11 @@ impl Call {
                 Detail::Whole => rows.extend(head),
             }
             let indent = [Span::new("  ".repeat(depth + 1), TextStyle::PLAIN)];
+            if detail == Detail::Whole {
+                for row in arguments_rows(&call.arguments, columns) {
+                    rows.extend(wrap(&row.spans, columns, Wrap::Anywhere, &indent, &indent));
+                }
+            }
             let failed = call.state == State::Failed;
             let style = TextStyle::role(if failed {
                 Role::Error
@@ -260,98 +355,5 @@ impl Call {
             )]),
             _ => None,
         }
-    }
-}
-
-/// Which end of many rows is shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum End {
-    First,
-    Last,
-}
-
-/// So many of the rows, and how many there are besides.
-fn limited(mut rows: Vec<Row>, rows_max: usize, detail: Detail, end: End) -> Vec<Row> {
-    // One row more takes no more room than saying so.
-    if detail == Detail::Whole || rows.len() <= rows_max + 1 {
-        return rows;
-    }
-    let more = rows.len() - rows_max;
-    let words = |place| {
-        Row::new(
-            format!("… {more} {place} rows, ctrl+t shows all"),
-            TextStyle::role(Role::Dim),
-        )
-    };
-    match end {
-        End::First => {
-            rows.truncate(rows_max);
-            rows.push(words("more"));
-        }
-        End::Last => {
-            rows.drain(..more);
-            rows.insert(0, words("earlier"));
-        }
-    }
-    rows
-}
-
-pub(crate) fn code_rows(source: &str, columns: usize) -> Vec<Row> {
-    let count = source.lines().count().to_string().len();
-    let rows = source.lines().enumerate().map(|(index, line)| {
-        let number = [Span::new(
-            format!("{:>count$} ", index + 1),
-            TextStyle::role(Role::Dim),
-        )];
-        let rest = [Span::new(" ".repeat(count + 1), TextStyle::PLAIN)];
-        let code = Row::of_text(
-            line,
-            TextStyle::role(Role::MdCodeBlock),
-            usize::MAX,
-            Wrap::Anywhere,
-        );
-        let spans = code
-            .into_iter()
-            .next()
-            .map(|row| row.spans)
-            .unwrap_or_default();
-        wrap(&spans, columns, Wrap::Anywhere, &number, &rest)
-    });
-    rows.flatten().collect()
-}
-
-/// The lines that go and those that come.
-pub(crate) fn diff_rows(edits: &[(String, String)], columns: usize) -> Vec<Row> {
-    let mut rows = Vec::new();
-    let mut side = |text: &str, mark: &str, role| {
-        for line in text.lines() {
-            let rest = [Span::new("  ", TextStyle::PLAIN)];
-            let spans = [Span::new(line.replace('\t', "    "), TextStyle::role(role))];
-            let first = [Span::new(mark, TextStyle::role(role))];
-            rows.extend(wrap(&spans, columns, Wrap::Anywhere, &first, &rest));
-        }
-    };
-    for (old, new) in edits {
-        let same_start = old
-            .lines()
-            .zip(new.lines())
-            .take_while(|(old, new)| old == new)
-            .count();
-        let rest = |text: &str| text.lines().skip(same_start).collect::<Vec<_>>().join("\n");
-        let (old_rest, new_rest) = (rest(old), rest(new));
-        let context: Vec<&str> = old.lines().take(same_start).collect();
-        side(&context.join("\n"), "  ", Role::ToolDiffContext);
-        side(&old_rest, "- ", Role::ToolDiffRemoved);
-        side(&new_rest, "+ ", Role::ToolDiffAdded);
-    }
-    rows
-}
-
-/// A size, for people.
-pub(crate) fn bytes(count: usize) -> String {
-    match count {
-        0..1024 => format!("{count} B"),
-        1024..1_048_576 => format!("{} KB", count / 1024),
-        _ => format!("{} MB", count / 1_048_576),
     }
 }

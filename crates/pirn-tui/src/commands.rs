@@ -32,7 +32,8 @@ commands! {
     "tree" "" "Go back to an earlier message; what came after stays on a branch";
     "mcp" "" "Show the MCP servers and their state";
     "tools" "" "Show the tools that programs can call";
-    "export" "[FILE]" "Write the conversation to an HTML file";
+    "tui" "[inline|fullscreen|plain]" "Show the conversation otherwise: below the shell's history, on a screen of its own, or as lines only";
+    "export" "[--yes] [FILE]" "Write the conversation to an HTML page, after a list of the private things it would show";
     "copy" "" "Copy the last answer to the clipboard";
     "quit" "" "Leave";
 }

@@ -57,6 +57,8 @@ actions! {
     Tab "tui.input.tab" ["tab"] "Complete, or go to the question that is open";
     PageUp "tui.select.pageUp" ["pageUp"] "One page up in a list or a question";
     PageDown "tui.select.pageDown" ["pageDown"] "One page down in a list or a question";
+    ScrollTop "tui.altScreen.top" ["ctrl+home"] "To the start of the conversation, on a screen of its own";
+    ScrollBottom "tui.altScreen.bottom" ["ctrl+end"] "To the end of the conversation, on a screen of its own";
     Interrupt "app.interrupt" ["escape"] "Stop what goes on, or close what is open";
     Clear "app.clear" ["ctrl+c"] "Clear the text; without text stop what goes on, else leave when pressed twice";
     Exit "app.exit" ["ctrl+d"] "Leave, when there is no text";
@@ -65,6 +67,9 @@ actions! {
     Dequeue "app.message.dequeue" ["alt+up"] "Take back the messages that wait";
     ModelSelect "app.model.select" ["ctrl+l"] "Choose the model";
     ThinkingCycle "app.thinking.cycle" ["shift+tab"] "Think more or less";
+    EditorExternal "app.editor.external" ["ctrl+g"] "Write the text in the editor that VISUAL or EDITOR names";
+    HistorySearch "app.history.search" ["ctrl+r"] "Search what was said before, in all sessions";
+    Search "tui.altScreen.search" ["ctrl+shift+f", "alt+/"] "Search the whole conversation, what is folded too";
     Viewer "app.viewer" ["ctrl+t", "ctrl+o"] "Show the whole conversation";
 }
 
@@ -102,6 +107,11 @@ impl Action {
             | Self::Dequeue
             | Self::ModelSelect
             | Self::ThinkingCycle
+            | Self::EditorExternal
+            | Self::HistorySearch
+            | Self::ScrollTop
+            | Self::ScrollBottom
+            | Self::Search
             | Self::Viewer => return None,
         })
     }

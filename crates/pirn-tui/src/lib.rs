@@ -1,6 +1,6 @@
 //! The terminal interface: a conversation, what its programs do, and what they ask.
 //!
-//! [`App`] is a state without a clock or a terminal: inputs and [`News`] go in, rows and [`Order`]s come out. [`run`] gives it a
+//! [`App`] is a state without a clock or a terminal: inputs and [`UiEvent`] go in, rows and [`Order`]s come out. [`run`] gives it a
 //! terminal, on one thread that sleeps until something comes. It knows neither models nor sessions: whoever starts it carries the
 //! orders out and tells what happens.
 //!
@@ -27,23 +27,28 @@ mod app;
 mod call;
 mod commands;
 mod completion;
+mod event;
 mod fuzzy;
 mod keys;
 mod line_questions;
-mod news;
 mod picker;
 mod question;
 #[cfg(test)]
 mod reference;
 #[cfg(unix)]
 mod run;
+mod script;
+mod scroll;
 mod transcript;
 mod viewer;
 
-pub use app::{App, AppOptions, Request};
+pub use app::{App, AppOptions, Cursor, PlainFrame, Request};
 pub use commands::{COMMANDS, CommandRow};
+pub use event::{
+    Activity, Audience, Choices, Draft, Figures, OpenQuestions, Order, Presentation, Purpose,
+    UiEvent,
+};
 pub use keys::{ACTIONS, Action, ActionRow, Keymap};
 pub use line_questions::{Asker, LineQuestions, Reactions, ScreenTurns};
-pub use news::{Activity, Audience, Choices, Figures, News, OpenQuestions, Order};
 #[cfg(unix)]
-pub use run::{NewsSender, Outside, RunOptions, run};
+pub use run::{EventSender, Outside, RunOptions, run};

@@ -2,8 +2,8 @@
 
 use pirn_terminal::{KeyCode, KeyPress, Role, Row, Span, TextStyle};
 
+use crate::event::{Choices, Purpose};
 use crate::fuzzy::best;
-use crate::news::{Choices, Order};
 
 /// Rows of the list that are shown at once.
 const ROWS_MAX: usize = 10;
@@ -21,7 +21,7 @@ pub(crate) struct Picker {
 pub(crate) enum PickerKey {
     Stays,
     Closed,
-    Chosen(String, Order),
+    Chosen(Purpose, String),
 }
 
 impl Picker {
@@ -49,22 +49,9 @@ impl Picker {
                 self.selected = (self.selected + ROWS_MAX).min(count.saturating_sub(1));
             }
             KeyCode::Enter => {
-                let Some((value, label)) = self.fitting().get(self.selected).copied().cloned()
-                else {
-                    return PickerKey::Stays;
-                };
-                let row = crate::commands::COMMANDS
-                    .iter()
-                    .find(|row| row.name == self.choices.command);
-                return match row {
-                    Some(row) => {
-                        let order = Order::Command {
-                            name: row.name,
-                            arguments: value,
-                        };
-                        PickerKey::Chosen(label, order)
-                    }
-                    None => PickerKey::Closed,
+                return match self.fitting().get(self.selected) {
+                    Some((value, _)) => PickerKey::Chosen(self.choices.purpose, value.clone()),
+                    None => PickerKey::Stays,
                 };
             }
             KeyCode::Backspace => {

@@ -9,7 +9,8 @@ use pirn_terminal::{
 use pirn_tool::{Answer, ApprovalRequest, CommandConfinement, Covers, Scope, Subject};
 
 use crate::call::{code_rows, diff_rows};
-use crate::news::{OpenQuestions, Order};
+use crate::event::{OpenQuestions, Order};
+use crate::script::{Asker, LineState};
 
 /// How long a question has to be on the screen before a key answers it: a key that was meant for the editor was pressed by then.
 const GUARD: Duration = Duration::from_millis(500);
@@ -44,6 +45,10 @@ pub(crate) enum PanelKey {
 impl Panel {
     pub(crate) fn is_open(&self) -> bool {
         !self.open.questions.is_empty()
+    }
+
+    pub(crate) fn open(&self) -> &OpenQuestions {
+        &self.open
     }
 
     pub(crate) fn first(&self) -> Option<&ApprovalRequest> {
@@ -151,12 +156,12 @@ impl Panel {
         }
     }
 
-    /// The panel in at most so many rows. `source` is the program that asks.
+    /// The panel in at most so many rows.
     pub(crate) fn rows(
         &mut self,
         columns: usize,
         rows_max: usize,
-        source: Option<&str>,
+        asker: Option<&Asker>,
         now: Duration,
     ) -> Vec<Row> {
         let Some(question) = self.first().cloned() else {
@@ -169,7 +174,7 @@ impl Panel {
             _ => format!("{} ({more} more)", title(&question)),
         };
         let mut rows = wrap(&[Span::new(title, strong)], columns, Wrap::Words, &[], &[]);
-        let body = body(&question, columns, source);
+        let body = body(&question, columns, asker);
         let answers = self.answers(&question, columns, now);
         let room = rows_max
             .saturating_sub(rows.len() + answers.len() + 1)
@@ -272,7 +277,7 @@ fn title(question: &ApprovalRequest) -> String {
 }
 
 /// Everything that the answer is about, each character as what it is.
-fn body(question: &ApprovalRequest, columns: usize, source: Option<&str>) -> Vec<Row> {
+fn body(question: &ApprovalRequest, columns: usize, asker: Option<&Asker>) -> Vec<Row> {
     let mut rows = Vec::new();
     let mut fact = |name: &str, text: &str| {
         let label = [Span::new(format!("{name}: "), TextStyle::role(Role::Muted))];
@@ -332,14 +337,27 @@ fn body(question: &ApprovalRequest, columns: usize, source: Option<&str>) -> Vec
         rows.extend(diff_rows(&edits, columns));
     }
     if let Subject::Program(program) = &question.subject {
-        rows.extend(code_rows(&visible_code(&program.source), columns));
+        let none = std::collections::BTreeMap::new();
+        rows.extend(code_rows(&visible_code(&program.source), &none, columns));
     }
-    if let Some(source) = source {
-        rows.push(Row::new(
-            "asked by this program:",
-            TextStyle::role(Role::Muted),
-        ));
-        rows.extend(code_rows(&visible_code(source), columns));
+    if let Some(asker) = asker {
+        let words = match asker.line {
+            Some(line) => format!("asked by line {line} of this program:"),
+            None => "asked by this program:".to_owned(),
+        };
+        rows.push(Row::new(words, TextStyle::role(Role::Muted)));
+        let lines = asker.line.map(|line| (line, LineState::Waits));
+        let lines = lines.into_iter().collect();
+        rows.extend(code_rows(&visible_code(&asker.source), &lines, columns));
+        if !asker.effects.is_empty() {
+            let words = "what it did already:";
+            rows.push(Row::new(words, TextStyle::role(Role::Muted)));
+        }
+        for effect in &asker.effects {
+            let spans = [Span::new(effect, TextStyle::PLAIN)];
+            let indent = [Span::new("  ", TextStyle::PLAIN)];
+            rows.extend(wrap(&spans, columns, Wrap::Words, &indent, &indent));
+        }
     }
     rows
 }

@@ -11,8 +11,8 @@ const HEAD: &str = "\
 <!-- Made of the tables in crates/pirn-tui; a test finds it stale. -->
 # The terminal interface
 
-`pirn` without arguments opens it, where standard input and output are a terminal that can move its cursor; elsewhere it says in a
-few lines what to type. It needs a model, as [`pirn -p`](agent.md) does; see [Models](models.md).
+`pirn` without arguments opens it, where all standard streams are a terminal; elsewhere it says in a few lines what to type. It
+needs a model, as [`pirn -p`](agent.md) does; see [Models](models.md).
 
 What is finished goes into the terminal's own history once and stays there, as after any command: scroll, select and search it with
 the terminal. Below it stand what still changes, the messages that wait, the editor, and two rows with the folder, tokens, cost and
@@ -21,11 +21,23 @@ the model. Nothing before Pirn is erased, and a new size draws only the rows bel
 - **Enter** sends. While the model works, the message is said before the model is asked again; **alt+enter** says it when the model
   would stop. **Escape** stops what goes on and puts messages that wait back into the editor.
 - A pasted text of more than ten lines or a thousand characters stands as one mark until it is sent.
-- A script shows its source, its calls as a tree with time and size, and what it gave. **ctrl+t** shows the whole conversation,
-  nothing left out, with search.
+- A script shows its source, its calls as a tree with time and size, and what it gave: how much went to the model, and how much was
+  kept from it. While a call runs or waits, the line that made it is marked, where only one line names the tool. **ctrl+t** shows the
+  whole conversation with all arguments and results, nothing left out: `/` searches, also what is folded, `[` and `]` go from block to
+  block, and enter folds one or opens it.
 - A question pauses the script that asks. It never takes keys from the editor: **tab** goes to it once it was on the screen for half
-  a second, and a yes counts when all of it was shown, the exact arguments and the program that asks. One more question starts the
-  half second again.
+  a second, and a yes counts when all of it was shown, the exact arguments, the program that asks with the line that does, and what it
+  did already. One more question starts the half second again.
+- `/tui` shows the conversation otherwise, at any time: **inline** as above, **fullscreen** on a screen of its own, where page up and
+  page down scroll, or **plain** as lines that are never changed, without animation, for screen readers. The setting `tui.mode` says
+  how it begins; with `ACCESSIBLE` set, and on a terminal that takes lines only (`TERM=dumb`), it is plain.
+- What is written and what waits to be said is on the disk within half a second: after a crash the next `pirn` in the folder has it in
+  its editor. What was said before, in all sessions, is found with **ctrl+r**. **ctrl+g** opens the text in the editor that `VISUAL` or
+  `EDITOR` names.
+- The terminal is left as it was after any end, a kill included: a small process waits for the end of Pirn and sets it back. While the
+  window has no keyboard, it rings when the model is done or asks something. `pirn doctor terminal` shows what this terminal says of
+  itself and sends for keys.
+- `/export` writes the conversation to one HTML page that loads and runs nothing, after a list of the private things it would show.
 - `NO_COLOR` takes all colours away; `COLORTERM=truecolor` gives all of them. The keys are those of pi: `keybindings.json` in
   Pirn's folder changes them, an object from the names below to a key or a list of keys.
 

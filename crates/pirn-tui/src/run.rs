@@ -5,12 +5,12 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::{Duration, Instant};
 
 use pirn_terminal::{
-    AlternatePainter, ColorDepth, Connection, Decoder, Device, Frame, InlinePainter, Input,
-    Palette, Scheme, TerminalColor, TerminalReply, Theme, Waker, Woken,
+    AlternatePainter, ColorDepth, Connection, Decoder, Device, DeviceModes, Frame, InlinePainter,
+    Input, Palette, PlainPainter, Scheme, TerminalColor, TerminalReply, Theme, Waker, Woken,
 };
 
-use crate::app::{App, AppOptions, Request};
-use crate::news::{News, Order};
+use crate::app::{App, AppOptions, Cursor, Request};
+use crate::event::{Draft, Order, Presentation, UiEvent};
 
 /// How often what streams is drawn: more is not seen, and costs bytes.
 const FRAME: Duration = Duration::from_millis(33);
@@ -18,6 +18,9 @@ const FRAME: Duration = Duration::from_millis(33);
 const SYNCHRONISED_BYTES: usize = 200;
 /// How long input that was typed before the end may still arrive.
 const SETTLE: Duration = Duration::from_millis(30);
+
+/// How long after a change the draft is kept: a crash costs less than half a second of writing.
+const DRAFT_DELAY: Duration = Duration::from_millis(250);
 
 /// How the interface is shown.
 #[derive(Debug, Clone)]
@@ -34,15 +37,15 @@ pub struct RunOptions {
 
 /// Tells the interface what happens. Never waits. Cheap to clone.
 #[derive(Debug, Clone)]
-pub struct NewsSender {
-    news: Sender<News>,
+pub struct EventSender {
+    events: Sender<UiEvent>,
     waker: Waker,
 }
 
-impl NewsSender {
+impl EventSender {
     /// Tells it. What comes after the interface has ended is told to nobody.
-    pub fn send(&self, news: News) {
-        if self.news.send(news).is_ok() {
+    pub fn send(&self, event: UiEvent) {
+        if self.events.send(event).is_ok() {
             self.waker.wake();
         }
     }
@@ -60,13 +63,32 @@ pub trait Outside {
 
     /// Stops the process until the shell goes on with it. The terminal is the shell's meanwhile.
     fn suspend(&mut self);
+
+    /// The second screen is shown from now on, or the first one again.
+    fn alternate_screen(&mut self, is_shown: bool);
+
+    /// Opens a text in the user's editor and waits until it is left. The terminal is the editor's meanwhile.
+    fn edit(&mut self, text: &str) -> Result<String, String>;
+
+    /// Keeps what is written and not sent, so that it survives the end of the process.
+    fn keep_draft(&mut self, draft: Draft);
+
+    /// Keeps a message among those that were said before.
+    fn remember(&mut self, text: String);
 }
 
 /// Shows the interface until it is left. `start` is given the way to tell it what happens.
-pub fn run<O: Outside>(options: RunOptions, start: impl FnOnce(NewsSender) -> O) -> io::Result<()> {
-    let (device, waker) = Device::open()?;
-    let (news, received) = mpsc::channel();
-    let outside = start(NewsSender { news, waker });
+pub fn run<O: Outside>(
+    options: RunOptions,
+    start: impl FnOnce(EventSender) -> O,
+) -> io::Result<()> {
+    let modes = match options.app.cursor {
+        Cursor::Moves => DeviceModes::All,
+        Cursor::Stays => DeviceModes::None,
+    };
+    let (device, waker) = Device::open(modes)?;
+    let (events, received) = mpsc::channel();
+    let outside = start(EventSender { events, waker });
     let (columns, rows) = device.size();
     let palette = Palette {
         theme: options
@@ -79,6 +101,9 @@ pub fn run<O: Outside>(options: RunOptions, start: impl FnOnce(NewsSender) -> O)
         device,
         viewer: AlternatePainter::new(palette.clone()),
         painter: InlinePainter::new(palette, columns, rows),
+        plain: PlainPainter::default(),
+        moves: modes == DeviceModes::All,
+        drawn_as: Presentation::default(),
         size: (columns, rows),
         was_resized: false,
         app: App::new(options.app),
@@ -88,6 +113,8 @@ pub fn run<O: Outside>(options: RunOptions, start: impl FnOnce(NewsSender) -> O)
         begun: Instant::now(),
         drawn_at: None,
         is_stale: true,
+        draft: Draft::default(),
+        draft_is_due: None,
         is_synchronised: false,
         colors: match options.theme {
             Some(_) => Colors::User,
@@ -95,6 +122,7 @@ pub fn run<O: Outside>(options: RunOptions, start: impl FnOnce(NewsSender) -> O)
         },
         depth: options.depth,
     };
+    screen.drawn_as = screen.app.presentation();
     screen.live()
 }
 
@@ -110,17 +138,26 @@ struct Screen<O> {
     device: Device,
     painter: InlinePainter,
     viewer: AlternatePainter,
+    plain: PlainPainter,
+    /// The terminal obeys sequences.
+    moves: bool,
+    /// How the conversation was drawn last.
+    drawn_as: Presentation,
     size: (usize, usize),
     /// The first screen has not been drawn since the size changed.
     was_resized: bool,
     app: App,
     decoder: Decoder,
-    received: Receiver<News>,
+    received: Receiver<UiEvent>,
     outside: O,
     begun: Instant,
     drawn_at: Option<Instant>,
-    /// News came that is not drawn yet.
+    /// Something happened that is not drawn yet.
     is_stale: bool,
+    /// The draft as it was kept last.
+    draft: Draft,
+    /// When it is looked whether the draft has changed.
+    draft_is_due: Option<Instant>,
     /// The terminal shows a frame at once where it is marked.
     is_synchronised: bool,
     colors: Colors,
@@ -148,8 +185,11 @@ impl<O: Outside> Screen<O> {
                 Woken::Called => {}
                 Woken::Gone => return Ok(()),
             }
-            while let Ok(news) = self.received.try_recv() {
-                self.app.news(news, self.begun.elapsed());
+            while let Ok(event) = self.received.try_recv() {
+                if matches!(event, UiEvent::Queue { .. } | UiEvent::Draft(_)) {
+                    self.draft_may_differ();
+                }
+                self.app.event(event, self.begun.elapsed());
                 self.is_stale = true;
             }
             self.resize();
@@ -161,7 +201,13 @@ impl<O: Outside> Screen<O> {
                     Request::Leave => return self.leave(),
                     Request::Suspend => self.suspend()?,
                     Request::Copy(text) => self.copy(&text),
+                    Request::Notify(words) => self.notify(words),
+                    Request::Remember(text) => self.outside.remember(text),
+                    Request::Edit(text) => self.edit(&text)?,
                 }
+            }
+            if self.draft_is_due.is_some_and(|at| at <= Instant::now()) {
+                self.keep_draft();
             }
             if self.is_stale && self.may_draw() {
                 self.draw();
@@ -176,9 +222,13 @@ impl<O: Outside> Screen<O> {
                 .map_or(Duration::ZERO, |at| FRAME.saturating_sub(at.elapsed()))
         });
         let app = self.app.patience(self.begun.elapsed());
+        let draft = self
+            .draft_is_due
+            .map(|at| at.saturating_duration_since(Instant::now()));
         frame
             .into_iter()
             .chain(app)
+            .chain(draft)
             .chain(self.decoder.patience())
             .min()
     }
@@ -197,9 +247,24 @@ impl<O: Outside> Screen<O> {
             }
         }
         self.app.inputs(inputs, self.begun.elapsed());
+        self.draft_may_differ();
         self.is_stale = true;
         // A key is drawn at once.
         self.drawn_at = None;
+    }
+
+    fn draft_may_differ(&mut self) {
+        self.draft_is_due
+            .get_or_insert_with(|| Instant::now() + DRAFT_DELAY);
+    }
+
+    fn keep_draft(&mut self) {
+        self.draft_is_due = None;
+        let draft = self.app.draft();
+        if draft != self.draft {
+            self.draft = draft.clone();
+            self.outside.keep_draft(draft);
+        }
     }
 
     fn reply(&mut self, reply: &TerminalReply) {
@@ -235,10 +300,12 @@ impl<O: Outside> Screen<O> {
     fn scheme(&mut self, scheme: Scheme) {
         if scheme == Scheme::Light {
             let theme = Theme::system(scheme);
-            self.painter.set_palette(Palette {
+            let palette = Palette {
                 theme,
                 depth: self.depth,
-            });
+            };
+            self.viewer.set_palette(palette.clone());
+            self.painter.set_palette(palette);
         }
     }
 
@@ -254,20 +321,59 @@ impl<O: Outside> Screen<O> {
     }
 
     fn draw(&mut self) {
+        let was_shown = self.viewer.is_shown();
+        self.draw_frame();
+        let is_shown = self.viewer.is_shown();
+        if is_shown != was_shown {
+            self.outside.alternate_screen(is_shown);
+        }
+    }
+
+    fn draw_frame(&mut self) {
         let (columns, rows) = self.size;
         if let Some(rows) = self.app.viewer_rows(columns, rows) {
             let bytes = self.viewer.draw(&rows);
             self.write_frame(&bytes);
             return;
         }
-        // The first screen is as it was left, unless the size has changed.
-        self.device.write(self.viewer.leave());
-        if std::mem::take(&mut self.was_resized) {
-            self.painter.resize(columns, rows);
+        let presentation = self.app.presentation();
+        if presentation != self.drawn_as {
+            self.clear();
+            self.drawn_as = presentation;
         }
-        let frame = self.app.frame(columns, rows, self.begun.elapsed());
-        let bytes = self.painter.draw(&frame);
+        let now = self.begun.elapsed();
+        let bytes = match presentation {
+            Presentation::Inline => {
+                // The first screen is as it was left, unless the size has changed.
+                self.device.write(self.viewer.leave());
+                if std::mem::take(&mut self.was_resized) {
+                    self.painter.resize(columns, rows);
+                }
+                let frame = self.app.frame(columns, rows, now);
+                self.painter.draw(&frame)
+            }
+            Presentation::FullScreen => {
+                let (rows, cursor) = self.app.full_screen(columns, rows, now);
+                self.viewer.draw_with_cursor(&rows, cursor)
+            }
+            Presentation::Plain => {
+                self.device.write(self.viewer.leave());
+                let frame = self.app.plain(columns, now);
+                self.plain.draw(&frame.finished, &frame.told, &frame.line)
+            }
+        };
         self.write_frame(&bytes);
+    }
+
+    /// Takes away what the presentation so far has on the screen that is not finished.
+    fn clear(&mut self) {
+        self.device.write(self.viewer.leave());
+        let bytes = match self.drawn_as {
+            Presentation::Inline => self.painter.erase(),
+            Presentation::FullScreen => String::new(),
+            Presentation::Plain => self.plain.leave().to_owned(),
+        };
+        self.device.write(&bytes);
     }
 
     fn write_frame(&mut self, bytes: &str) {
@@ -283,15 +389,22 @@ impl<O: Outside> Screen<O> {
 
     /// Leaves the conversation on the screen, without the editor.
     fn leave(&mut self) -> io::Result<()> {
-        self.device.write(self.viewer.leave());
+        self.keep_draft();
+        self.clear();
         let (columns, rows) = self.size;
-        let frame = self.app.frame(columns, rows, self.begun.elapsed());
-        let last = Frame {
-            finished: frame.finished,
-            live: Vec::new(),
-            cursor: (0, 0),
+        let bytes = if self.drawn_as == Presentation::Plain {
+            let frame = self.app.plain(columns, self.begun.elapsed());
+            let bytes = self.plain.draw(&frame.finished, &[], "");
+            bytes + self.plain.leave()
+        } else {
+            let frame = self.app.frame(columns, rows, self.begun.elapsed());
+            let last = Frame {
+                finished: frame.finished,
+                live: Vec::new(),
+                cursor: (0, 0),
+            };
+            self.painter.draw(&last)
         };
-        let bytes = self.painter.draw(&last);
         self.device.write(&bytes);
         // What the terminal still sends, such as keys that are let go, is not for the shell.
         while let Woken::Bytes(_) = self.device.wait(Some(SETTLE))? {}
@@ -299,10 +412,31 @@ impl<O: Outside> Screen<O> {
     }
 
     fn suspend(&mut self) -> io::Result<()> {
-        let bytes = self.painter.erase();
-        self.device.write(&bytes);
+        self.clear();
         let outside = &mut self.outside;
         self.device.lend(|| outside.suspend())?;
+        self.is_stale = true;
+        self.drawn_at = None;
+        Ok(())
+    }
+
+    /// Rings, which every terminal can, and says why, which some show.
+    fn notify(&mut self, words: &str) {
+        self.device.write("\u{7}");
+        if self.moves {
+            self.device.write(&format!("\u{1b}]9;{words}\u{7}"));
+        }
+    }
+
+    /// Lends the terminal to the user's editor. What it fails with leaves the draft as it was.
+    fn edit(&mut self, text: &str) -> io::Result<()> {
+        self.clear();
+        let outside = &mut self.outside;
+        match self.device.lend(|| outside.edit(text))? {
+            Ok(text) => self.app.set_draft(text.trim_end_matches('\n')),
+            Err(why) => self.app.event(UiEvent::Failure(why), self.begun.elapsed()),
+        }
+        self.draft_may_differ();
         self.is_stale = true;
         self.drawn_at = None;
         Ok(())
@@ -314,7 +448,8 @@ impl<O: Outside> Screen<O> {
             self.device.write(&sequence);
         } else {
             let words = "the text is too long for the terminal's clipboard".to_owned();
-            self.app.news(News::Failure(words), self.begun.elapsed());
+            self.app
+                .event(UiEvent::Failure(words), self.begun.elapsed());
         }
         self.is_stale = true;
     }

@@ -5,9 +5,11 @@ use std::time::Duration;
 use pirn_terminal::{
     Attribute, MarkdownStream, Role, Row, Span, TextStyle, Wrap, markdown_rows, wrap,
 };
+use pirn_tool::ApprovalRequest;
 use serde_json::Value;
 
 use crate::call::{Call, Detail};
+use crate::script::Asker;
 
 /// A block of the conversation.
 #[derive(Debug, Clone)]
@@ -123,6 +125,23 @@ impl Transcript {
         })
     }
 
+    /// Says which calls wait for an answer.
+    pub(crate) fn set_waiting(&mut self, ids: &[String]) {
+        for block in self.blocks.iter_mut().rev() {
+            if let Block::Call(call) = block
+                && !call.is_over()
+            {
+                call.set_waiting(ids);
+            }
+        }
+    }
+
+    /// The program that asks a question, where one does.
+    pub(crate) fn asker(&mut self, question: &ApprovalRequest) -> Option<Asker> {
+        let call = self.call(question.parent_call_id.as_deref()?)?;
+        call.asker(question.call_id.as_deref())
+    }
+
     pub(crate) fn end_call(&mut self, id: &str, text: String, is_error: bool, duration: Duration) {
         if let Some(call) = self.call(id) {
             call.end(text, is_error, duration);
@@ -222,14 +241,41 @@ impl Transcript {
         rows
     }
 
-    /// The whole conversation, nothing left out.
-    pub(crate) fn all_rows(&self, columns: usize) -> Vec<Row> {
-        let mut rows = Vec::new();
-        for block in &self.blocks {
-            rows.extend(block.rows(columns, Detail::Whole));
+    /// How many blocks the conversation has.
+    pub(crate) fn block_count(&self) -> usize {
+        self.blocks.len()
+    }
+
+    /// How many blocks from the first on are over, of which `known` are known to be.
+    pub(crate) fn blocks_over(&self, known: usize) -> usize {
+        let rest = self.blocks.iter().skip(known);
+        known + rest.take_while(|block| block.is_over()).count()
+    }
+
+    /// The rows of a block with an empty one below them; none where there is no such block.
+    pub(crate) fn block_rows(&self, block: usize, columns: usize, detail: Detail) -> Vec<Row> {
+        let Some(block) = self.blocks.get(block) else {
+            return Vec::new();
+        };
+        let mut rows = block.rows(columns, detail);
+        if !rows.is_empty() {
             rows.push(Row::default());
         }
         rows
+    }
+
+    /// Whether a text in small letters is anywhere in a block, also where it is folded.
+    pub(crate) fn block_contains(&self, block: usize, query: &str) -> bool {
+        let has = |text: &str| text.to_lowercase().contains(query);
+        match self.blocks.get(block) {
+            None => false,
+            Some(Block::User(text) | Block::Note { text, .. }) => has(text),
+            Some(Block::Reply(reply)) => has(&reply.text) || has(&reply.thinking),
+            Some(Block::Command {
+                command, output, ..
+            }) => has(command) || has(output),
+            Some(Block::Call(call)) => call.contains(query),
+        }
     }
 
     /// The last answer, as the model wrote it.

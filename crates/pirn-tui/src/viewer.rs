@@ -1,26 +1,20 @@
 //! The whole conversation on a screen of its own: nothing left out, with search.
 
-use pirn_terminal::{Attribute, KeyCode, KeyPress, Role, Row, Span, TextStyle};
+use pirn_terminal::{Attribute, KeyCode, KeyPress, Role, Row, TextStyle};
+
+use crate::call::Detail;
+use crate::scroll::{Direction, Scroll, has};
+use crate::transcript::Transcript;
 
 /// The viewer while it is open.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Viewer {
-    top: usize,
-    /// Whether it stays at the end while more comes.
-    follows: bool,
-    /// What is looked for.
+    scroll: Scroll,
+    /// What is looked for, in small letters.
     query: String,
     is_typing: bool,
-    /// Rows at the last drawing, and those that had room.
-    drawn: (usize, usize),
-    /// Where to go at the next drawing, as only there the rows are known.
-    jump: Option<Jump>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Jump {
-    Next,
-    Previous,
+    /// Blocks that have it.
+    found: Option<usize>,
 }
 
 /// What a key comes to.
@@ -33,120 +27,105 @@ pub(crate) enum ViewerKey {
 impl Viewer {
     pub(crate) fn at_end() -> Self {
         Self {
-            follows: true,
-            ..Self::default()
+            scroll: Scroll::at_end(Detail::Whole),
+            query: String::new(),
+            is_typing: false,
+            found: None,
         }
     }
 
-    pub(crate) fn key(&mut self, key: KeyPress) -> ViewerKey {
+    /// The viewer with an open search.
+    pub(crate) fn with_search() -> Self {
+        Self {
+            is_typing: true,
+            ..Self::at_end()
+        }
+    }
+
+    pub(crate) fn key(&mut self, key: KeyPress, transcript: &Transcript) -> ViewerKey {
         if self.is_typing {
-            match (key.code, key.typed()) {
-                (KeyCode::Enter, _) => {
-                    self.is_typing = false;
-                    self.jump = Some(Jump::Next);
-                }
-                (KeyCode::Escape, _) => {
-                    self.is_typing = false;
-                    self.query.clear();
-                }
-                (KeyCode::Backspace, _) => drop(self.query.pop()),
-                (_, Some(typed)) => self.query.push(typed),
-                (_, None) => {}
-            }
+            self.type_query(key, transcript);
             return ViewerKey::Stays;
         }
-        let (count, room) = self.drawn;
-        let last = count.saturating_sub(room);
-        let to = match key.code {
+        let page = self.scroll.page();
+        match key.code {
             KeyCode::Escape | KeyCode::Char('q' | 't' | 'c') => return ViewerKey::Closed,
-            KeyCode::Up | KeyCode::Char('k') => self.top.saturating_sub(1),
-            KeyCode::Down | KeyCode::Char('j') => self.top + 1,
-            KeyCode::PageUp | KeyCode::Char('b') => self.top.saturating_sub(room),
-            KeyCode::PageDown | KeyCode::Char(' ') => self.top + room,
-            KeyCode::Home | KeyCode::Char('g') => 0,
-            KeyCode::End | KeyCode::Char('G') => last,
-            KeyCode::Char('/') => {
+            KeyCode::Up | KeyCode::Char('k') => self.scroll.rows_back(1),
+            KeyCode::Down | KeyCode::Char('j') => self.scroll.rows_on(1),
+            KeyCode::PageUp | KeyCode::Char('b') => self.scroll.rows_back(page),
+            KeyCode::PageDown | KeyCode::Char(' ') => self.scroll.rows_on(page),
+            KeyCode::Home | KeyCode::Char('g') => self.scroll.to_start(),
+            KeyCode::End | KeyCode::Char('G') => self.scroll.to_end(),
+            KeyCode::Char('[') => self.scroll.choose(Direction::Back),
+            KeyCode::Char(']') => self.scroll.choose(Direction::Forward),
+            KeyCode::Enter => self.scroll.toggle(transcript),
+            KeyCode::Char('/' | 'f') => {
                 self.is_typing = true;
                 self.query.clear();
-                self.top
+                self.found = None;
             }
-            KeyCode::Char('n') => {
-                self.jump = Some(Jump::Next);
-                self.top
-            }
-            KeyCode::Char('N') => {
-                self.jump = Some(Jump::Previous);
-                self.top
-            }
-            _ => self.top,
-        };
-        self.top = to.min(last);
-        self.follows = self.top == last;
+            KeyCode::Char('n') => self.find(transcript, Direction::Forward),
+            KeyCode::Char('N') => self.find(transcript, Direction::Back),
+            _ => {}
+        }
         ViewerKey::Stays
     }
 
-    /// The screen: a part of `all`, and a row that says where one is.
-    pub(crate) fn rows(&mut self, all: Vec<Row>, columns: usize, rows: usize) -> Vec<Row> {
-        let room = rows.saturating_sub(1).max(1);
-        let count = all.len();
-        let last = count.saturating_sub(room);
-        self.drawn = (count, room);
-        if self.follows {
-            self.top = last;
-        }
-        let query = self.query.to_lowercase();
-        let mut found = None;
-        if let Some(jump) = self.jump.take()
-            && !query.is_empty()
-        {
-            let fits = |row: &Row| row.text().to_lowercase().contains(&query);
-            let matches: Vec<usize> = all
-                .iter()
-                .enumerate()
-                .filter(|(_, row)| fits(row))
-                .map(|(index, _)| index)
-                .collect();
-            let next = match jump {
-                Jump::Next => matches
-                    .iter()
-                    .find(|index| **index > self.top)
-                    .or(matches.first()),
-                Jump::Previous => matches
-                    .iter()
-                    .rev()
-                    .find(|index| **index < self.top)
-                    .or(matches.last()),
-            };
-            if let Some(next) = next {
-                self.top = (*next).min(last);
-                self.follows = false;
+    fn type_query(&mut self, key: KeyPress, transcript: &Transcript) {
+        match (key.code, key.typed()) {
+            (KeyCode::Enter, _) => {
+                self.is_typing = false;
+                self.query = self.query.to_lowercase();
+                self.find(transcript, Direction::Forward);
             }
-            found = Some(matches.len());
+            (KeyCode::Escape, _) => {
+                self.is_typing = false;
+                self.query.clear();
+            }
+            (KeyCode::Backspace, _) => drop(self.query.pop()),
+            (_, Some(typed)) => self.query.push(typed),
+            (_, None) => {}
         }
-        self.top = self.top.min(last);
-        let mut shown: Vec<Row> = all.into_iter().skip(self.top).take(room).collect();
-        if !query.is_empty() {
-            for row in &mut shown {
-                if row.text().to_lowercase().contains(&query) {
-                    for span in &mut row.spans {
-                        span.style = span.style.with(Attribute::Reverse);
-                    }
+    }
+
+    fn find(&mut self, transcript: &Transcript, direction: Direction) {
+        if !self.query.is_empty() {
+            self.found = Some(self.scroll.find(transcript, &self.query, direction));
+        }
+    }
+
+    /// The screen: a part of the conversation, and a row that says where one is.
+    pub(crate) fn rows(
+        &mut self,
+        transcript: &Transcript,
+        columns: usize,
+        rows: usize,
+    ) -> Vec<Row> {
+        let room = rows.saturating_sub(1).max(1);
+        let (mut shown, place) = self.scroll.rows(transcript, columns, room);
+        if !self.query.is_empty() && !self.is_typing {
+            for row in shown.iter_mut().filter(|row| has(row, &self.query)) {
+                for span in &mut row.spans {
+                    span.style = span.style.with(Attribute::Underline);
                 }
             }
         }
-        shown.resize(room, Row::default());
-        let below = last - self.top;
-        let words = match (self.is_typing, found) {
+        let words = match (self.is_typing, self.found) {
             (true, _) => format!("/{}", self.query),
             (false, Some(0)) => format!("nothing has “{}”", self.query),
-            (false, _) => format!(
-                "rows {} to {} of {count}, {below} below  / search  n next  q back",
-                self.top + 1,
-                (self.top + room).min(count)
-            ),
+            (false, found) => {
+                let found = found
+                    .map(|count| format!("{count} blocks have “{}”  ", self.query))
+                    .unwrap_or_default();
+                format!(
+                    "{found}row {} of {}, {} below  / search  n next  [ ] block  enter fold  q back",
+                    (place.top + 1).min(place.total),
+                    place.total,
+                    place.below
+                )
+            }
         };
-        let style = TextStyle::role(Role::Muted);
-        shown.push(Row::from(vec![Span::new(words, style)]).cut(columns.saturating_sub(1)));
+        shown.push(Row::new(words, TextStyle::role(Role::Muted)).cut(columns));
         shown
     }
 }

@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use pirn_terminal::{Input, KeyCode, KeyPress, Role};
 
-use super::{App, LEAVE_WAIT, Request};
+use super::{App, Cursor, LEAVE_WAIT, Request};
 use crate::commands;
 use crate::completion::{Completion, Kind, word};
+use crate::event::{Audience, Choices, Order, Presentation, Purpose};
 use crate::keys::{ACTIONS, Action};
-use crate::news::{Audience, Order};
-use crate::picker::PickerKey;
+use crate::picker::{Picker, PickerKey};
 use crate::question::PanelKey;
 use crate::viewer::{Viewer, ViewerKey};
 
@@ -35,14 +35,15 @@ impl App {
                     self.editor.paste(text);
                     self.edited();
                 }
-                Input::Focus(_) | Input::Reply(_) => {}
+                Input::Focus(focus) => self.focus = *focus,
+                Input::Reply(_) => {}
             }
         }
     }
 
     fn key(&mut self, key: KeyPress, now: Duration) {
         if let Some(viewer) = &mut self.viewer {
-            if viewer.key(key) == ViewerKey::Closed {
+            if viewer.key(key, &self.transcript) == ViewerKey::Closed {
                 self.viewer = None;
             }
             return;
@@ -51,9 +52,15 @@ impl App {
             match picker.key(key) {
                 PickerKey::Stays => {}
                 PickerKey::Closed => self.picker = None,
-                PickerKey::Chosen(_, order) => {
+                PickerKey::Chosen(purpose, value) => {
                     self.picker = None;
-                    self.orders.push(order);
+                    match purpose {
+                        Purpose::Command(name) => self.command(name, &value),
+                        Purpose::Draft => {
+                            self.editor.set_text(&value);
+                            self.edited();
+                        }
+                    }
                 }
             }
             return;
@@ -105,8 +112,20 @@ impl App {
             Action::CursorDown if self.editor.is_in_last_row() && self.history_at > 0 => {
                 self.browse(-1);
             }
+            Action::Viewer | Action::Search if self.options.cursor == Cursor::Stays => {
+                self.note_lines_only();
+            }
             Action::Viewer => self.viewer = Some(Viewer::at_end()),
-            Action::PageUp | Action::PageDown => return false,
+            Action::Search => self.viewer = Some(Viewer::with_search()),
+            Action::HistorySearch => self.search_history(),
+            Action::EditorExternal => self.requests.push(Request::Edit(self.editor.text())),
+            Action::PageUp if self.scrolls() => self.scroll.rows_back(self.scroll.page()),
+            Action::PageDown if self.scrolls() => self.scroll.rows_on(self.scroll.page()),
+            Action::ScrollTop if self.scrolls() => self.scroll.to_start(),
+            Action::ScrollBottom if self.scrolls() => self.scroll.to_end(),
+            Action::PageUp | Action::PageDown | Action::ScrollTop | Action::ScrollBottom => {
+                return false;
+            }
             other => match other.editor() {
                 Some(edit) => {
                     self.editor.apply(edit);
@@ -116,6 +135,34 @@ impl App {
             },
         }
         true
+    }
+
+    /// Whether the conversation scrolls by keys of ours.
+    fn scrolls(&self) -> bool {
+        self.presentation == Presentation::FullScreen
+    }
+
+    fn note_lines_only(&mut self) {
+        let words = "this terminal takes lines only; TERM says what it can do";
+        self.transcript.note(words.to_owned(), Role::Warning);
+    }
+
+    fn present(&mut self, name: &str) {
+        if self.options.cursor == Cursor::Stays {
+            self.note_lines_only();
+            return;
+        }
+        match Presentation::ALL.iter().find(|(known, _)| *known == name) {
+            Some((_, presentation)) => self.presentation = *presentation,
+            None => {
+                let items = Presentation::ALL.map(|(name, _)| (name.to_owned(), name.to_owned()));
+                self.picker = Some(Picker::new(Choices {
+                    title: "Show the conversation".to_owned(),
+                    items: items.to_vec(),
+                    purpose: Purpose::Command("tui"),
+                }));
+            }
+        }
     }
 
     fn edited(&mut self) {
@@ -194,6 +241,17 @@ impl App {
         self.editor.set_text(&text);
     }
 
+    /// Offers everything that was said before, the newest first.
+    fn search_history(&mut self) {
+        let said = self.options.history.iter().rev();
+        let items = said.map(|text| (text.clone(), text.replace('\n', " ⏎ ")));
+        self.picker = Some(Picker::new(Choices {
+            title: "Said before".to_owned(),
+            items: items.collect(),
+            purpose: Purpose::Draft,
+        }));
+    }
+
     fn submit(&mut self) {
         if self.editor.before_cursor().ends_with('\\') {
             self.editor.replace_before_cursor(1, "\n");
@@ -265,6 +323,7 @@ impl App {
         match name {
             "quit" => self.requests.push(Request::Leave),
             "help" => self.help(),
+            "tui" => self.present(arguments),
             "copy" => match self.transcript.last_answer() {
                 Some(answer) => {
                     self.requests.push(Request::Copy(answer.to_owned()));

@@ -7,10 +7,12 @@ use pirn_tool::{Answer, ApprovalRequest, Effects, Subject};
 use serde_json::{Value, json};
 
 use super::{App, AppOptions, Request};
-use crate::news::{Audience, Choices, News, OpenQuestions, Order};
+use crate::event::{Audience, Choices, OpenQuestions, Order, Purpose, UiEvent};
+
+mod requirements;
 
 /// An interface on an emulated terminal, below two lines of a shell.
-struct Desk {
+struct TestScreen {
     app: App,
     painter: InlinePainter,
     terminal: Terminal,
@@ -18,7 +20,7 @@ struct Desk {
     size: (usize, usize),
 }
 
-impl Desk {
+impl TestScreen {
     fn new() -> Self {
         Self::sized(60, 20)
     }
@@ -30,7 +32,7 @@ impl Desk {
             theme: Theme::system(Scheme::Dark),
             depth: ColorDepth::True,
         };
-        let mut desk = Self {
+        let mut screen = Self {
             app: App::new(AppOptions {
                 version: "1.0".to_owned(),
                 folder: "~/work".to_owned(),
@@ -41,8 +43,8 @@ impl Desk {
             now: Duration::ZERO,
             size: (columns, rows),
         };
-        desk.draw();
-        desk
+        screen.draw();
+        screen
     }
 
     fn draw(&mut self) {
@@ -60,8 +62,8 @@ impl Desk {
         self.draw();
     }
 
-    fn news(&mut self, news: News) {
-        self.app.news(news, self.now);
+    fn event(&mut self, event: UiEvent) {
+        self.app.event(event, self.now);
         self.draw();
     }
 
@@ -101,8 +103,8 @@ fn say(text: &str) -> Order {
     Order::Say(text.to_owned())
 }
 
-fn started(id: &str, parent: Option<&str>, name: &str, arguments: Value) -> News {
-    News::CallStarted {
+fn started(id: &str, parent: Option<&str>, name: &str, arguments: Value) -> UiEvent {
+    UiEvent::CallStarted {
         id: id.to_owned(),
         parent: parent.map(str::to_owned),
         name: name.to_owned(),
@@ -110,8 +112,8 @@ fn started(id: &str, parent: Option<&str>, name: &str, arguments: Value) -> News
     }
 }
 
-fn ended(id: &str, text: &str, is_error: bool) -> News {
-    News::CallEnded {
+fn ended(id: &str, text: &str, is_error: bool) -> UiEvent {
+    UiEvent::CallEnded {
         id: id.to_owned(),
         text: text.to_owned(),
         is_error,
@@ -129,8 +131,8 @@ fn question(id: &str) -> Arc<ApprovalRequest> {
     Arc::new(request)
 }
 
-fn questions(ids: &[&str]) -> News {
-    News::Questions(OpenQuestions {
+fn questions(ids: &[&str]) -> UiEvent {
+    UiEvent::Questions(OpenQuestions {
         revision: 7,
         questions: ids.iter().map(|id| question(id)).collect(),
     })
@@ -138,27 +140,27 @@ fn questions(ids: &[&str]) -> News {
 
 #[test]
 fn a_conversation_stands_once_in_the_history() {
-    let mut desk = Desk::sized(40, 14);
-    assert_eq!(desk.keys("hello\r"), [say("hello")]);
-    desk.news(News::UserSaid("hello".to_owned()));
-    desk.news(News::RunStarted);
+    let mut screen = TestScreen::sized(40, 14);
+    assert_eq!(screen.keys("hello\r"), [say("hello")]);
+    screen.event(UiEvent::UserSaid("hello".to_owned()));
+    screen.event(UiEvent::RunStarted);
     for number in 0..40 {
-        desk.news(News::ReplyText(format!("word{number} and so on\n\n")));
+        screen.event(UiEvent::ReplyText(format!("word{number} and so on\n\n")));
     }
-    desk.news(started(
+    screen.event(started(
         "1",
         None,
         "exec",
         json!({"code": "await tools.ls({});"}),
     ));
-    desk.news(started("1/1", Some("1"), "ls", json!({"path": "src"})));
-    desk.news(ended("1/1", "a\nb", false));
-    desk.news(ended("1", "two files", false));
-    desk.news(News::ReplyStarted);
-    desk.news(News::ReplyText("Done at last.".to_owned()));
-    desk.news(News::ReplyEnded(None));
-    desk.news(News::RunSettled);
-    desk.check(&[
+    screen.event(started("1/1", Some("1"), "ls", json!({"path": "src"})));
+    screen.event(ended("1/1", "a\nb", false));
+    screen.event(ended("1", "two files", false));
+    screen.event(UiEvent::ReplyStarted);
+    screen.event(UiEvent::ReplyText("Done at last.".to_owned()));
+    screen.event(UiEvent::ReplyEnded(None));
+    screen.event(UiEvent::RunSettled);
+    screen.check(&[
         "shell line",
         "$ pirn",
         "> hello",
@@ -170,9 +172,9 @@ fn a_conversation_stands_once_in_the_history() {
         "Done at last.",
     ]);
     for columns in [25, 60, 40] {
-        desk.resize(columns, 14);
+        screen.resize(columns, 14);
     }
-    desk.check(&[
+    screen.check(&[
         "shell line",
         "$ pirn",
         "> hello",
@@ -185,44 +187,44 @@ fn a_conversation_stands_once_in_the_history() {
 
 #[test]
 fn commands_of_the_shell_and_of_the_table() {
-    let mut desk = Desk::new();
+    let mut screen = TestScreen::new();
     let run = |command: &str, audience| Order::RunCommand {
         command: command.to_owned(),
         audience,
     };
-    assert_eq!(desk.keys("!ls -l\r"), [run("ls -l", Audience::Model)]);
-    desk.news(News::CommandOutput("total 0\n".to_owned()));
-    desk.news(News::CommandEnded(Some("ended with 1".to_owned())));
-    desk.check(&["! ls -l", "total 0", "ended with 1"]);
-    assert_eq!(desk.keys("!!pwd\r"), [run("pwd", Audience::User)]);
+    assert_eq!(screen.keys("!ls -l\r"), [run("ls -l", Audience::Model)]);
+    screen.event(UiEvent::CommandOutput("total 0\n".to_owned()));
+    screen.event(UiEvent::CommandEnded(Some("ended with 1".to_owned())));
+    screen.check(&["! ls -l", "total 0", "ended with 1"]);
+    assert_eq!(screen.keys("!!pwd\r"), [run("pwd", Audience::User)]);
     let order = |arguments: &str| Order::Command {
         name: "model",
         arguments: arguments.to_owned(),
     };
-    assert_eq!(desk.keys("/model gpt\r"), [order("gpt")]);
+    assert_eq!(screen.keys("/model gpt\r"), [order("gpt")]);
     assert_eq!(
-        desk.keys("/usr/bin is a folder\r"),
+        screen.keys("/usr/bin is a folder\r"),
         [say("/usr/bin is a folder")]
     );
-    assert_eq!(desk.keys("/modle x\r"), []);
-    desk.check(&["there is no command /modle"]);
-    assert_eq!(desk.app.draft(), "/modle x");
+    assert_eq!(screen.keys("/modle x\r"), []);
+    screen.check(&["there is no command /modle"]);
+    assert_eq!(screen.app.draft().text, "/modle x");
 }
 
 #[test]
 fn lists_are_narrowed_by_typing() {
-    let mut desk = Desk::new();
+    let mut screen = TestScreen::new();
     let item = |name: &str| (name.to_owned(), name.to_owned());
-    desk.news(News::Choose(Choices {
+    screen.event(UiEvent::Choose(Choices {
         title: "Model".to_owned(),
         items: vec![
             item("openai/gpt"),
             item("anthropic/opus"),
             item("anthropic/haiku"),
         ],
-        command: "model".to_owned(),
+        purpose: Purpose::Command("model"),
     }));
-    let orders = desk.keys("anhaik\r");
+    let orders = screen.keys("anhaik\r");
     assert_eq!(
         orders,
         [Order::Command {
@@ -234,83 +236,83 @@ fn lists_are_narrowed_by_typing() {
 
 #[test]
 fn files_are_completed_after_an_at_sign() {
-    let mut desk = Desk::new();
-    assert_eq!(desk.keys("see @ma"), [Order::ListFiles]);
-    desk.news(News::Files(vec![
+    let mut screen = TestScreen::new();
+    assert_eq!(screen.keys("see @ma"), [Order::ListFiles]);
+    screen.event(UiEvent::Files(vec![
         "src/main.rs".to_owned(),
         "README.md".to_owned(),
     ]));
-    assert_eq!(desk.keys("\t"), []);
-    assert_eq!(desk.app.draft(), "see @src/main.rs ");
+    assert_eq!(screen.keys("\t"), []);
+    assert_eq!(screen.app.draft().text, "see @src/main.rs ");
 }
 
 #[test]
 fn r12_an_unmarked_paste_is_not_sent() {
-    let mut desk = Desk::new();
-    assert_eq!(desk.keys("one\rtwo\rthree"), []);
-    assert_eq!(desk.app.draft(), "one\ntwo\nthree");
-    assert_eq!(desk.keys("\r"), [say("one\ntwo\nthree")]);
+    let mut screen = TestScreen::new();
+    assert_eq!(screen.keys("one\rtwo\rthree"), []);
+    assert_eq!(screen.app.draft().text, "one\ntwo\nthree");
+    assert_eq!(screen.keys("\r"), [say("one\ntwo\nthree")]);
 }
 
 #[test]
 fn r13_new_lines_by_every_way() {
     for newline in ["\u{1b}[13;2u", "\u{1b}[27;2;13~", "\n", "\\\r"] {
-        let mut desk = Desk::new();
-        assert_eq!(desk.keys("a"), []);
-        assert_eq!(desk.keys(newline), [], "{newline:?}");
-        assert_eq!(desk.keys("b"), []);
-        assert_eq!(desk.keys("\r"), [say("a\nb")], "{newline:?}");
+        let mut screen = TestScreen::new();
+        assert_eq!(screen.keys("a"), []);
+        assert_eq!(screen.keys(newline), [], "{newline:?}");
+        assert_eq!(screen.keys("b"), []);
+        assert_eq!(screen.keys("\r"), [say("a\nb")], "{newline:?}");
     }
 }
 
 #[test]
 fn r18_the_cursor_is_where_text_is_inserted() {
-    let mut desk = Desk::new();
-    desk.keys("ab漢");
-    desk.news(News::RunStarted);
-    desk.news(News::ReplyText("streams".to_owned()));
-    let (column, row) = desk.terminal.cursor().position().unwrap();
+    let mut screen = TestScreen::new();
+    screen.keys("ab漢");
+    screen.event(UiEvent::RunStarted);
+    screen.event(UiEvent::ReplyText("streams".to_owned()));
+    let (column, row) = screen.terminal.cursor().position().unwrap();
     assert_eq!(column, "> ab".len() + 2);
-    let line = desk.terminal.screen().line(row).unwrap().text();
+    let line = screen.terminal.screen().line(row).unwrap().text();
     assert!(line.starts_with("> ab漢"), "{line}");
 }
 
 #[test]
 fn r19_control_c_clears_then_stops_then_leaves() {
-    let mut desk = Desk::new();
-    desk.news(News::RunStarted);
-    desk.keys("draft");
-    assert_eq!(desk.keys("\u{3}"), []);
-    assert_eq!(desk.app.draft(), "");
-    assert_eq!(desk.keys("\u{3}"), [Order::Stop]);
-    desk.news(News::RunSettled);
-    desk.keys("\u{3}");
-    assert_eq!(desk.app.take_requests(), []);
-    desk.after(1001).keys("\u{3}");
-    assert_eq!(desk.app.take_requests(), []);
-    desk.after(900).keys("\u{3}");
-    assert_eq!(desk.app.take_requests(), [Request::Leave]);
+    let mut screen = TestScreen::new();
+    screen.event(UiEvent::RunStarted);
+    screen.keys("draft");
+    assert_eq!(screen.keys("\u{3}"), []);
+    assert_eq!(screen.app.draft().text, "");
+    assert_eq!(screen.keys("\u{3}"), [Order::Stop]);
+    screen.event(UiEvent::RunSettled);
+    screen.keys("\u{3}");
+    assert_eq!(screen.app.take_requests(), []);
+    screen.after(1001).keys("\u{3}");
+    assert_eq!(screen.app.take_requests(), []);
+    screen.after(900).keys("\u{3}");
+    assert_eq!(screen.app.take_requests(), [Request::Leave]);
     // R20: what was cleared is in the history.
-    desk.keys("\u{1b}[A");
-    assert_eq!(desk.app.draft(), "draft");
+    screen.keys("\u{1b}[A");
+    assert_eq!(screen.app.draft().text, "draft");
 }
 
 #[test]
 fn r21_a_question_takes_no_keys_of_the_editor() {
-    let mut desk = Desk::new();
-    desk.keys("I am typ");
-    desk.news(questions(&["q1"]));
+    let mut screen = TestScreen::new();
+    screen.keys("I am typ");
+    screen.event(questions(&["q1"]));
     // Typed on, with letters that would answer, and Tab within the time.
-    assert_eq!(desk.keys("y\t1n"), []);
-    assert_eq!(desk.after(499).keys("\ty"), []);
-    assert_eq!(desk.app.draft(), "I am typy1ny");
+    assert_eq!(screen.keys("y\t1n"), []);
+    assert_eq!(screen.after(499).keys("\ty"), []);
+    assert_eq!(screen.app.draft().text, "I am typy1ny");
     // After it was seen long enough, its own focus is needed first.
-    assert_eq!(desk.after(1).keys("y"), []);
-    assert_eq!(desk.keys("\t"), []);
+    assert_eq!(screen.after(1).keys("y"), []);
+    assert_eq!(screen.keys("\t"), []);
     // One more question: what is on the screen is another now.
-    desk.news(questions(&["q1", "q2"]));
-    assert_eq!(desk.after(499).keys("y1n"), []);
-    let orders = desk.after(1).keys("y");
+    screen.event(questions(&["q1", "q2"]));
+    assert_eq!(screen.after(499).keys("y1n"), []);
+    let orders = screen.after(1).keys("y");
     assert_eq!(
         orders,
         [Order::Answer {
@@ -320,76 +322,76 @@ fn r21_a_question_takes_no_keys_of_the_editor() {
         }]
     );
     // The next one has to be seen, too.
-    desk.news(questions(&["q2"]));
-    assert_eq!(desk.keys("y"), []);
-    desk.after(500).keys("\u{1b}");
-    assert_eq!(desk.keys("y"), []);
-    assert!(desk.app.draft().ends_with("yy"));
+    screen.event(questions(&["q2"]));
+    assert_eq!(screen.keys("y"), []);
+    screen.after(500).keys("\u{1b}");
+    assert_eq!(screen.keys("y"), []);
+    assert!(screen.app.draft().text.ends_with("yy"));
 }
 
 #[test]
 fn a_form_of_a_server_is_never_sent_empty() {
-    let mut desk = Desk::new();
+    let mut screen = TestScreen::new();
     let mut request = ApprovalRequest::clone(&question("form"));
     request.subject = Subject::Elicitation {
-        server: "desk".to_owned(),
+        server: "screen".to_owned(),
         message: "Your name?".to_owned(),
         form: pirn_tool::Form::Values {
             schema: json!({"properties": {"name": {"type": "string"}}}),
         },
     };
-    desk.news(News::Questions(OpenQuestions {
+    screen.event(UiEvent::Questions(OpenQuestions {
         revision: 1,
         questions: vec![Arc::new(request)],
     }));
-    desk.after(500).keys("\t");
-    assert_eq!(desk.keys("y1"), []);
-    assert_eq!(desk.keys("n").len(), 1);
+    screen.after(500).keys("\t");
+    assert_eq!(screen.keys("y1"), []);
+    assert_eq!(screen.keys("n").len(), 1);
 }
 
 #[test]
 fn r22_a_question_is_allowed_when_all_of_it_was_shown() {
-    let mut desk = Desk::sized(60, 16);
+    let mut screen = TestScreen::sized(60, 16);
     let mut request = ApprovalRequest::clone(&question("long"));
     let lines = (0..40)
         .map(|line| format!("line {line}"))
         .collect::<Vec<_>>()
         .join("\n");
     request.arguments = json!({"command": lines});
-    desk.news(News::Questions(OpenQuestions {
+    screen.event(UiEvent::Questions(OpenQuestions {
         revision: 1,
         questions: vec![Arc::new(request)],
     }));
-    desk.after(500).keys("\t");
-    assert_eq!(desk.keys("y"), []);
+    screen.after(500).keys("\t");
+    assert_eq!(screen.keys("y"), []);
     for _ in 0..40 {
-        desk.keys("\u{1b}[6~");
+        screen.keys("\u{1b}[6~");
     }
-    assert_eq!(desk.keys("y").len(), 1);
+    assert_eq!(screen.keys("y").len(), 1);
     // A no needs nothing.
-    assert_eq!(desk.keys("n").len(), 1);
+    assert_eq!(screen.keys("n").len(), 1);
 }
 
 #[test]
 fn r23_escape_sequences_never_reach_the_terminal() {
     let evil = "\u{1b}]52;c;eA==\u{7}\u{1b}[2J\u{9b}31m\u{202e}abc\u{1b}]0;title\u{7}";
-    let mut desk = Desk::new();
-    desk.app.frame(60, 20, Duration::ZERO);
+    let mut screen = TestScreen::new();
+    screen.app.frame(60, 20, Duration::ZERO);
     let spoken = [
-        News::UserSaid(evil.to_owned()),
-        News::ReplyText(format!("{evil}\n\n```{evil}\n{evil}\n```\n")),
-        News::ReplyThinking(evil.to_owned()),
+        UiEvent::UserSaid(evil.to_owned()),
+        UiEvent::ReplyText(format!("{evil}\n\n```{evil}\n{evil}\n```\n")),
+        UiEvent::ReplyThinking(evil.to_owned()),
         started("1", None, evil, json!({evil: evil})),
         ended("1", evil, true),
-        News::Note(evil.to_owned()),
-        News::ReplyEnded(Some(evil.to_owned())),
-        News::CommandOutput(evil.to_owned()),
-        News::Draft(evil.to_owned()),
+        UiEvent::Note(evil.to_owned()),
+        UiEvent::ReplyEnded(Some(evil.to_owned())),
+        UiEvent::CommandOutput(evil.to_owned()),
+        UiEvent::Draft(evil.to_owned()),
         questions(&["q"]),
     ];
-    for news in spoken {
-        desk.app.news(news, Duration::ZERO);
-        let frame = desk.app.frame(60, 20, Duration::ZERO);
+    for event in spoken {
+        screen.app.event(event, Duration::ZERO);
+        let frame = screen.app.frame(60, 20, Duration::ZERO);
         for row in frame.finished.iter().chain(&frame.live) {
             let text = row.text();
             assert!(
@@ -404,51 +406,52 @@ fn r23_escape_sequences_never_reach_the_terminal() {
 
 #[test]
 fn r8_nothing_wakes_it_when_nothing_moves() {
-    let mut desk = Desk::new();
-    assert_eq!(desk.app.patience(desk.now), None);
-    desk.news(News::RunStarted);
-    assert!(desk.app.patience(desk.now).unwrap() >= Duration::from_millis(100));
-    desk.news(News::RunSettled);
-    assert_eq!(desk.app.patience(desk.now), None);
+    let mut screen = TestScreen::new();
+    assert_eq!(screen.app.patience(screen.now), None);
+    screen.event(UiEvent::RunStarted);
+    assert!(screen.app.patience(screen.now).unwrap() >= Duration::from_millis(100));
+    screen.event(UiEvent::RunSettled);
+    assert_eq!(screen.app.patience(screen.now), None);
 }
 
 #[test]
 fn the_viewer_shows_everything_and_finds_it() {
-    let mut desk = Desk::sized(60, 10);
+    let mut screen = TestScreen::sized(60, 10);
     let output = (0..100)
         .map(|line| format!("output {line}"))
         .collect::<Vec<_>>()
         .join("\n");
-    desk.news(started("1", None, "bash", json!({"command": "many"})));
-    desk.news(ended("1", &output, false));
-    assert!(!desk.screen().contains("output 50"));
-    desk.keys("\u{14}");
-    let shown = |desk: &mut Desk| {
-        let rows = desk.app.viewer_rows(60, 10).unwrap();
+    screen.event(started("1", None, "bash", json!({"command": "many"})));
+    screen.event(ended("1", &output, false));
+    assert!(!screen.screen().contains("output 50"));
+    screen.keys("\u{14}");
+    let shown = |screen: &mut TestScreen| {
+        let rows = screen.app.viewer_rows(60, 10).unwrap();
         rows.iter()
             .map(pirn_terminal::Row::text)
             .collect::<Vec<_>>()
             .join("\n")
     };
-    assert!(shown(&mut desk).contains("output 99"));
-    desk.keys("/");
-    desk.keys("output 50");
-    desk.keys("\r");
-    assert!(shown(&mut desk).contains("output 50"));
-    desk.keys("q");
-    assert_eq!(desk.app.viewer_rows(60, 10), None);
+    assert!(shown(&mut screen).contains("output 99"));
+    screen.keys("/");
+    screen.keys("output 50");
+    screen.keys("\r");
+    assert!(shown(&mut screen).contains("output 50"));
+    screen.keys("q");
+    assert_eq!(screen.app.viewer_rows(60, 10), None);
 }
 
 #[test]
 fn r9_a_key_costs_the_same_after_five_thousand_messages() {
-    let mut desk = Desk::new();
+    let mut screen = TestScreen::new();
     for number in 0..5_000 {
-        desk.app
-            .news(News::UserSaid(format!("message {number}")), desk.now);
+        screen
+            .app
+            .event(UiEvent::UserSaid(format!("message {number}")), screen.now);
     }
-    desk.draw();
-    desk.keys("a");
-    let before = desk.app.frame(60, 20, desk.now);
+    screen.draw();
+    screen.keys("a");
+    let before = screen.app.frame(60, 20, screen.now);
     assert!(before.finished.is_empty());
     assert!(before.live.len() < 12);
 }

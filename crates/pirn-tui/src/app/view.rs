@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use pirn_terminal::{Attribute, Frame, Role, Row, Span, TextStyle, width};
 
-use super::App;
+use super::{App, PlainFrame};
+use crate::event::Presentation;
 use crate::keys::Action;
 
 /// How often the sign of work moves: few bytes over slow lines, and still alive.
@@ -21,52 +22,16 @@ impl App {
         }
         finished.extend(self.transcript.finished_rows(columns));
         let live_max = rows.saturating_sub(1).max(4);
-
-        let mut below = Vec::new();
-        below.extend(self.queue_rows(columns));
-        if let Some(row) = self.work_row(now) {
-            below.push(row.cut(columns));
-        }
-        below.push(border(columns, self.border_role()));
-        let (editor, cursor) = self.editor_rows(columns, (rows * 3 / 10).max(3));
-        let (cursor_row, cursor_column) = cursor;
-        let editor_start = below.len();
-        below.extend(editor);
-        below.push(border(columns, self.border_role()));
-        if let Some(completion) = &self.completion {
-            below.extend(completion.rows(columns));
-        }
-        below.extend(self.footer(columns));
-
+        let (below, cursor) = self.below(columns, rows, now);
         let room = live_max.saturating_sub(below.len());
-        let mut live = Vec::new();
-        if let Some(picker) = &self.picker {
-            live.extend(picker.rows(columns));
-        } else if self.panel.is_open() {
-            let parent = self
-                .panel
-                .first()
-                .and_then(|question| question.parent_call_id.clone());
-            let source = parent.and_then(|parent| {
-                self.transcript
-                    .call(&parent)
-                    .and_then(|call| call.source().map(str::to_owned))
-            });
-            live.extend(
-                self.panel
-                    .rows(columns, room.max(4), source.as_deref(), now),
-            );
-            self.panel.drawn(now);
-        }
-        live.truncate(room);
+        let live = self.dialog(columns, room, now);
         let open = self.transcript.open_rows(columns);
         // A part of the screen stays for what is finished.
         let open_max = room.saturating_sub(live.len()).min(rows * 6 / 10);
         let mut all = last_rows(open, open_max);
         all.extend(live);
-        let above = all.len();
+        let cursor = (all.len() + cursor.0, cursor.1);
         all.extend(below);
-        let cursor = (above + editor_start + cursor_row, cursor_column);
         Frame {
             finished,
             live: all,
@@ -74,16 +39,103 @@ impl App {
         }
     }
 
+    /// The rows of a screen that the conversation has for itself, and the cursor among them.
+    pub fn full_screen(
+        &mut self,
+        columns: usize,
+        rows: usize,
+        now: Duration,
+    ) -> (Vec<Row>, (usize, usize)) {
+        let columns = columns.max(4);
+        let (below, cursor) = self.below(columns, rows, now);
+        let room = rows.saturating_sub(below.len() + 1);
+        let dialog = self.dialog(columns, room, now);
+        let room = rows.saturating_sub(below.len() + dialog.len()).max(1);
+        // The last column stays free: some terminals wrap a row that fills it.
+        let (mut all, place) = self.scroll.rows(&self.transcript, columns - 1, room);
+        if place.below > 0
+            && let Some(last) = all.last_mut()
+        {
+            let words = format!("… {} rows below, end shows them", place.below);
+            *last = Row::new(words, TextStyle::role(Role::Accent)).cut(columns);
+        }
+        all.extend(dialog);
+        let cursor = (all.len() + cursor.0, cursor.1);
+        all.extend(below);
+        all.truncate(rows);
+        (all, cursor)
+    }
+
+    /// What a terminal shows that cannot move its cursor: rows that are finished, rows to be told when they change, and the line
+    /// that is written.
+    pub fn plain(&mut self, columns: usize, now: Duration) -> PlainFrame {
+        let columns = columns.max(4);
+        let mut finished = Vec::new();
+        if !std::mem::replace(&mut self.header_is_drawn, true) {
+            finished.extend(self.header(columns));
+        }
+        finished.extend(self.transcript.finished_rows(columns));
+        let mut told = self.queue_rows(columns);
+        if let Some(work) = &self.work {
+            let words = work.words.as_deref().unwrap_or("Working");
+            told.push(Row::new(words, TextStyle::PLAIN));
+        }
+        told.extend(self.dialog(columns, usize::MAX / 2, now));
+        let text = self.editor.layout().rows.join(" ");
+        PlainFrame {
+            finished,
+            told,
+            line: format!("> {text}"),
+        }
+    }
+
+    /// The queue, the sign of work, the editor and the footer, with the cursor among them.
+    fn below(&mut self, columns: usize, rows: usize, now: Duration) -> (Vec<Row>, (usize, usize)) {
+        let mut below = Vec::new();
+        below.extend(self.queue_rows(columns));
+        if let Some(row) = self.work_row(now) {
+            below.push(row.cut(columns));
+        }
+        below.push(border(columns, self.border_role()));
+        let (editor, (row, column)) = self.editor_rows(columns, (rows * 3 / 10).max(3));
+        let cursor = (below.len() + row, column);
+        below.extend(editor);
+        below.push(border(columns, self.border_role()));
+        if let Some(completion) = &self.completion {
+            below.extend(completion.rows(columns));
+        }
+        below.extend(self.footer(columns));
+        (below, cursor)
+    }
+
+    /// The list to choose from or the question that is open, in at most so many rows.
+    fn dialog(&mut self, columns: usize, room: usize, now: Duration) -> Vec<Row> {
+        let mut rows = Vec::new();
+        if let Some(picker) = &self.picker {
+            rows.extend(picker.rows(columns));
+        } else if self.panel.is_open() {
+            let asker = self
+                .panel
+                .first()
+                .and_then(|question| self.transcript.asker(question));
+            rows.extend(self.panel.rows(columns, room.max(4), asker.as_ref(), now));
+            self.panel.drawn(now);
+        }
+        rows.truncate(room);
+        rows
+    }
+
     /// The rows of the second screen, while the whole conversation is shown there.
     pub fn viewer_rows(&mut self, columns: usize, rows: usize) -> Option<Vec<Row>> {
         let viewer = self.viewer.as_mut()?;
-        let all = self.transcript.all_rows(columns.saturating_sub(1).max(4));
-        Some(viewer.rows(all, columns, rows))
+        let columns = columns.saturating_sub(1).max(4);
+        Some(viewer.rows(&self.transcript, columns, rows))
     }
 
     /// How long what is on the screen stays right by itself; `None` for as long as nothing comes.
     pub fn patience(&self, now: Duration) -> Option<Duration> {
-        let work = self.work.as_ref().map(|work| {
+        let moves = self.presentation != Presentation::Plain;
+        let work = self.work.as_ref().filter(|_| moves).map(|work| {
             let step = u32::try_from(WORK_STEP.as_millis()).unwrap_or(1);
             let into = now.saturating_sub(work.since).as_millis() % u128::from(step);
             WORK_STEP.saturating_sub(Duration::from_millis(

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 /// Something that happened in the conversation.
 #[derive(Debug, Clone)]
-pub enum News {
+pub enum UiEvent {
     /// A message of the user's stands in the conversation.
     UserSaid(String),
     /// The model begins an answer.
@@ -144,8 +144,47 @@ pub struct Choices {
     pub title: String,
     /// Values with what is shown for them.
     pub items: Vec<(String, String)>,
-    /// The command that gets the value, such as `model`.
-    pub command: String,
+    /// What the value is for.
+    pub purpose: Purpose,
+}
+
+/// What a value is for that was chosen from a list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    /// The command of this name gets it, such as `model`.
+    Command(&'static str),
+    /// It goes into the editor.
+    Draft,
+}
+
+/// How the conversation is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Presentation {
+    /// What is finished goes into the terminal's history; below it stands what still changes.
+    #[default]
+    Inline,
+    /// The conversation has the screen for itself and scrolls by its own keys.
+    FullScreen,
+    /// Lines only, for screen readers, logs, and terminals that cannot move their cursor.
+    Plain,
+}
+
+impl Presentation {
+    /// All of them with their names.
+    pub const ALL: [(&'static str, Self); 3] = [
+        ("inline", Self::Inline),
+        ("fullscreen", Self::FullScreen),
+        ("plain", Self::Plain),
+    ];
+}
+
+/// What is written and not sent, and what waits to be said.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Draft {
+    /// What stands in the editor.
+    pub text: String,
+    /// What waits, in the order in which it would be said.
+    pub queue: Vec<String>,
 }
 
 /// Something that the interface wants done.
