@@ -50,6 +50,7 @@ mod rpc;
 mod run;
 mod script_ends;
 mod script_models;
+mod session_page;
 mod state;
 mod worker;
 
@@ -69,6 +70,7 @@ pub use result::result_message;
 pub use retry::RetryOptions;
 pub use rpc::{RPC_COMMANDS, RpcError, RpcServer};
 pub use script_models::ScriptModels;
+pub use session_page::{private_words, session_page_path, write_session_page};
 pub use state::AgentState;
 // What the functions above take and give, for front ends.
 pub use pirn_model as model;

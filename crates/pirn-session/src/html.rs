@@ -3,7 +3,10 @@
 mod escape;
 
 use std::fmt::Write as _;
+use std::io;
+use std::path::Path;
 
+use pirn_file::{Access, replace};
 use pirn_model::{Block, Message, ToolCall, ToolResultMessage, UserContent};
 use serde_json::Value;
 
@@ -59,6 +62,11 @@ pub fn html_page(header: &Header, tree: &Tree) -> String {
          <header><h1>{title}</h1><p>{cwd}<br>{begun}</p></header>\n<main>\n{}</main>\n</body>\n</html>\n",
         page.body
     )
+}
+
+/// Writes a page to a file, which only its owner can read unless it was there before and others could.
+pub fn write_html_page(path: &Path, page: &str) -> io::Result<()> {
+    replace(path, page.as_bytes(), Access::KeptOrPrivate)
 }
 
 /// What the page of this conversation would show of private things, to be told before it is given away.

@@ -42,7 +42,7 @@ pub use entry::{Entry, EntryBody, Header, Replacement};
 pub use error::{Error, ErrorKind};
 pub use find::{FoundSession, SessionPlace, find_session};
 pub use fork::{ForkPart, delete_session};
-pub use html::{PrivateParts, html_page, private_parts};
+pub use html::{PrivateParts, html_page, private_parts, write_html_page};
 pub use list::{SessionList, SessionSummary, list_sessions};
 pub use moment::{iso_time, moment_ms, now_ms};
 pub use read::{Loaded, load};

@@ -334,9 +334,20 @@ pub(crate) struct TrustArguments {
 /// The arguments of `pirn doctor`.
 #[derive(Debug, Args)]
 pub(crate) struct DoctorArguments {
+    /// Look at one thing more closely
+    #[arg(value_name = "TOPIC")]
+    pub(crate) topic: Option<DoctorTopic>,
+
     /// Print the findings as a JSON object
-    #[arg(long)]
+    #[arg(long, conflicts_with = "topic")]
     pub(crate) json: bool,
+}
+
+/// What `pirn doctor` looks at more closely.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DoctorTopic {
+    /// What this terminal says of itself and sends for keys
+    Terminal,
 }
 
 /// The arguments of `pirn completions`.

@@ -5,7 +5,6 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, TypedValueParser};
 use clap::{Args, Subcommand};
-use pirn_sandbox::Command;
 use pirn_settings::{
     ChangeError, HostEnv, Layer, Loaded, ProjectFileKind, SettingKey, SettingValue, Settings,
     Source, Trust, settings_file,
@@ -17,11 +16,8 @@ use crate::failure::{Exit, Failure};
 use crate::invocation::{Invocation, Stream};
 use crate::settings::told;
 use crate::standard;
+use crate::text_editor::TextEditor;
 use crate::trust::current;
-use crate::variables;
-
-/// What opens a file where nothing else is set.
-const EDITOR: &str = "vi";
 
 /// The arguments of `pirn config`.
 #[derive(Debug, Args)]
@@ -255,22 +251,10 @@ fn edit(layer: Layer, invocation: &Invocation) -> Result<(), Failure> {
             Failure::usage_because(error, format!("{} cannot be made", folder.display()))
         })?;
     }
-    let editor = [variables::VISUAL, variables::EDITOR]
-        .into_iter()
-        .find_map(variables::Variable::read)
-        .unwrap_or_else(|| EDITOR.into());
-    let editor = editor.to_string_lossy();
-    let mut words = editor.split_whitespace();
-    let program = words.next().unwrap_or(EDITOR);
-    let status = Command::new(program)
-        .args(words)
-        .arg(&path)
-        .envs(host.environment.iter().cloned())
-        .in_foreground()
-        .map_err(|error| {
-            Failure::usage_because(error, format!("{} was not edited", shown(&path)))
-                .hint("VISUAL or EDITOR names another editor")
-        })?;
+    let status = TextEditor::new(invocation).open(&path).map_err(|error| {
+        Failure::usage_because(error, format!("{} was not edited", shown(&path)))
+            .hint("VISUAL or EDITOR names another editor")
+    })?;
     if !status.success() {
         return Err(Failure::new(
             Exit::Failed,

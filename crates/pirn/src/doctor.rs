@@ -3,10 +3,12 @@
 mod checks;
 mod confinement;
 mod interpreters;
+#[cfg(unix)]
+mod terminal;
 
 use serde_json::{Value, json};
 
-use crate::arguments::DoctorArguments;
+use crate::arguments::{DoctorArguments, DoctorTopic};
 use crate::failure::{Exit, Failure};
 use crate::invocation::Invocation;
 use crate::standard;
@@ -72,6 +74,15 @@ impl Report {
 }
 
 pub(crate) fn run(arguments: &DoctorArguments, invocation: &Invocation) -> Result<Exit, Failure> {
+    match arguments.topic {
+        #[cfg(unix)]
+        Some(DoctorTopic::Terminal) => return terminal::run(invocation),
+        #[cfg(not(unix))]
+        Some(DoctorTopic::Terminal) => {
+            return Err(Failure::usage("terminals can be looked at on Unix only"));
+        }
+        None => {}
+    }
     let reports: Vec<Report> = checks::ALL
         .iter()
         .map(|Check { name, run }| Report {

@@ -1,19 +1,21 @@
 //! `pirn` on a terminal: the interface, over a conversation.
 
+mod guardian;
 mod orders;
+mod storage;
 mod translate;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use clap::Parser as _;
 use pirn_agent::{
     Agent, AgentEvent, AgentEvents, AgentOptions, AgentParts, ClientTools, ModelChoice, Wakes,
 };
 use pirn_runtime::{ClientOptions, Confinement, Otherwise, Permissions, Runtime};
-use pirn_settings::FlagValues;
+use pirn_settings::{FlagValues, TuiMode};
 use pirn_terminal::{ColorDepth, Connection, Style};
 use pirn_tool::ApprovalQueue;
-use pirn_tui::{AppOptions, Keymap, News, NewsSender, RunOptions};
+use pirn_tui::{AppOptions, Cursor, EventSender, Keymap, Presentation, RunOptions, UiEvent};
 use tokio_util::sync::CancellationToken;
 
 use crate::arguments::{Command, CommandLine};
@@ -25,20 +27,23 @@ use crate::invocation::{Display, Invocation, Stream, message_style};
 use crate::mcp::{TraceWhen, server_options};
 use crate::prompt::{CatalogModels, PromptArguments, Work, choice, session};
 use crate::questions;
-use crate::variables::{COLORTERM, SSH_CONNECTION, TERM};
+use crate::text_editor::TextEditor;
+use crate::variables::{ACCESSIBLE, COLORTERM, SSH_CONNECTION, TERM};
+use guardian::Guardian;
 use orders::Orders;
+use storage::Storage;
 
 /// The user's keys, in Pirn's folder.
 const KEYS_FILE: &str = "keybindings.json";
 /// A file of keys; all actions with several keys each need less than a tenth of it.
 const KEYS_BYTES_MAX: u64 = 256 << 10;
 
-/// Whether the interface can be shown: people sit at all three streams, and the cursor can be moved.
+/// Whether the interface can be shown: people sit at all three streams.
 pub(crate) fn is_possible(invocation: &Invocation) -> bool {
     cfg!(unix)
         && invocation.stdin == Stream::Terminal
         && invocation.stdout == Stream::Terminal
-        && invocation.display == Display::Moving
+        && invocation.stderr == Stream::Terminal
 }
 
 /// What `pirn` alone means: no flag was given.
@@ -83,11 +88,15 @@ pub(crate) fn run(invocation: &Invocation) -> Result<Exit, Failure> {
         settings: &settings,
         cwd: &cwd,
     };
+    let guardian = {
+        let _entered = event_loop.enter();
+        Guardian::start(invocation).ok()
+    };
     let conversation = event_loop.block_on(begin(&work, &runtime));
     let ended = conversation.and_then(|conversation| {
         let shown = {
             let _entered = event_loop.enter();
-            show(conversation, approvals, &runtime, invocation)
+            show(conversation, approvals, guardian, &runtime, &work)
         };
         shown.map_err(|error| Failure::from(anyhow::Error::new(error)))
     });
@@ -149,9 +158,11 @@ async fn begin(work: &Work<'_>, runtime: &Runtime) -> Result<Conversation, Failu
 fn show(
     conversation: Conversation,
     approvals: Option<ApprovalQueue>,
+    guardian: Option<Guardian>,
     runtime: &Runtime,
-    invocation: &Invocation,
+    work: &Work<'_>,
 ) -> std::io::Result<Agent> {
+    let invocation = work.invocation;
     let Conversation {
         agent,
         events,
@@ -163,40 +174,64 @@ fn show(
         pirn_terminal::restore();
         before(panic);
     }));
-    let (options, problems) = options(invocation);
+    let (mut options, mut problems) = options(work);
+    let home = invocation.host.pirn_home.as_deref();
+    let storage = home.and_then(|home| {
+        let opened = Storage::open(home, &invocation.host.cwd);
+        opened
+            .map_err(|error| {
+                problems.push(format!("drafts and what you say are not kept: {error}"))
+            })
+            .ok()
+    });
+    let storage = storage.map(|(storage, left)| {
+        options.app.draft = left.draft;
+        options.app.history = left.history;
+        Arc::new(storage)
+    });
     let kept = agent.clone();
     let warning = runtime.confinement().and_then(Confinement::warning);
     let pwd = invocation.host.cwd.clone();
-    pirn_tui::run(options, |news| {
+    let guardian = guardian.and_then(|mut guardian| guardian.wait().then_some(guardian));
+    let guardian = guardian.map(|guardian| Arc::new(Mutex::new(guardian)));
+    let guarded = guardian.clone();
+    let ended = pirn_tui::run(options, |ui| {
         for problem in problems.into_iter().chain(warning) {
-            news.send(News::Note(problem));
+            ui.send(UiEvent::Note(problem));
         }
-        news.send(News::Figures(translate::figures(&agent, &pwd)));
-        tokio::spawn(tell(events, agent.clone(), pwd.clone(), news.clone()));
+        ui.send(UiEvent::Figures(translate::figures(&agent, &pwd)));
+        tokio::spawn(tell(events, agent.clone(), pwd.clone(), ui.clone()));
         if let Some(approvals) = &approvals {
-            tokio::spawn(tell_questions(approvals.clone(), news.clone()));
+            tokio::spawn(tell_questions(approvals.clone(), ui.clone()));
         }
-        watch_signals(&news);
+        watch_signals(&ui);
         Orders {
             agent,
             models,
             user,
             approvals,
             runtime: runtime.clone(),
-            news,
+            ui,
             cwd: pwd,
+            text_editor: TextEditor::new(invocation),
+            guardian: guarded,
+            storage,
             sessions: invocation
                 .host
                 .pirn_home
                 .as_ref()
                 .map(|home| home.join(crate::prompt::SESSIONS_FOLDER)),
         }
-    })?;
-    Ok(kept)
+    });
+    if let Some(guardian) = guardian {
+        let mut guardian = guardian.lock().unwrap_or_else(PoisonError::into_inner);
+        guardian.finish();
+    }
+    ended.map(|()| kept)
 }
 
-fn options(invocation: &Invocation) -> (RunOptions, Vec<String>) {
-    let host = &invocation.host;
+fn options(work: &Work<'_>) -> (RunOptions, Vec<String>) {
+    let host = &work.invocation.host;
     let mut problems = Vec::new();
     let mut keymap = Keymap::default();
     if let Some(home) = &host.pirn_home {
@@ -222,6 +257,16 @@ fn options(invocation: &Invocation) -> (RunOptions, Vec<String>) {
             folder,
             keymap,
             history: Vec::new(),
+            draft: String::new(),
+            cursor: match work.invocation.display {
+                Display::Moving => Cursor::Moves,
+                Display::Lines => Cursor::Stays,
+            },
+            presentation: match (ACCESSIBLE.read(), work.settings.tui.mode) {
+                (Some(_), _) | (None, TuiMode::Plain) => Presentation::Plain,
+                (None, TuiMode::FullScreen) => Presentation::FullScreen,
+                (None, TuiMode::Inline) => Presentation::Inline,
+            },
         },
         depth: depth(),
         theme: None,
@@ -250,7 +295,7 @@ fn depth() -> ColorDepth {
 }
 
 /// Tells the interface what happens in the conversation, until it is closed.
-async fn tell(mut events: AgentEvents, agent: Agent, cwd: std::path::PathBuf, news: NewsSender) {
+async fn tell(mut events: AgentEvents, agent: Agent, cwd: std::path::PathBuf, ui: EventSender) {
     while let Some(event) = events.next().await {
         let changes_figures = matches!(
             event,
@@ -260,21 +305,21 @@ async fn tell(mut events: AgentEvents, agent: Agent, cwd: std::path::PathBuf, ne
                 | AgentEvent::ThinkingLevelChanged { .. }
                 | AgentEvent::CompactionEnd { .. }
         );
-        for item in translate::news(event) {
-            news.send(item);
+        for item in translate::events(event) {
+            ui.send(item);
         }
         if changes_figures {
-            news.send(News::Figures(translate::figures(&agent, &cwd)));
+            ui.send(UiEvent::Figures(translate::figures(&agent, &cwd)));
         }
     }
 }
 
 /// Shows the interface what is asked. While it does, questions have somebody to answer them.
-async fn tell_questions(approvals: ApprovalQueue, news: NewsSender) {
+async fn tell_questions(approvals: ApprovalQueue, ui: EventSender) {
     let mut front_end = approvals.front_end();
     loop {
         let open = front_end.next().await;
-        news.send(News::Questions(pirn_tui::OpenQuestions {
+        ui.send(UiEvent::Questions(pirn_tui::OpenQuestions {
             revision: open.revision,
             questions: open.questions.clone(),
         }));
@@ -282,22 +327,24 @@ async fn tell_questions(approvals: ApprovalQueue, news: NewsSender) {
 }
 
 /// A new size and the wish to end come as signals.
-fn watch_signals(news: &NewsSender) {
+fn watch_signals(ui: &EventSender) {
     use tokio::signal::unix::{SignalKind, signal};
     let stopped = CancellationToken::new();
-    let ended = news.clone();
-    if let Err(error) = interrupt::watch(stopped, move || ended.send(News::Leave)) {
-        news.send(News::Failure(format!("{error:#}")));
+    let ended = ui.clone();
+    if let Err(error) = interrupt::watch(stopped, move || ended.send(UiEvent::Leave)) {
+        ui.send(UiEvent::Failure(format!("{error:#}")));
     }
     match signal(SignalKind::window_change()) {
         Ok(mut changes) => {
-            let news = news.clone();
+            let ui = ui.clone();
             tokio::spawn(async move {
                 while changes.recv().await.is_some() {
-                    news.resized();
+                    ui.resized();
                 }
             });
         }
-        Err(error) => news.send(News::Note(format!("a new size is noticed late: {error}"))),
+        Err(error) => ui.send(UiEvent::Note(format!(
+            "a new size is noticed late: {error}"
+        ))),
     }
 }

@@ -44,6 +44,7 @@ mod reference;
 mod sessions;
 mod settings;
 mod standard;
+mod text_editor;
 mod trust;
 mod variables;
 

@@ -36,12 +36,13 @@ variables! {
     XDG_CONFIG_HOME: "Where `pirn mcp import` looks for other programs' configuration instead of `~/.config`",
     OLLAMA_HOST: "Where Ollama listens, for `pirn -p`, instead of `127.0.0.1:11434`",
     LLAMA_BASE_URL: "Where llama.cpp's server listens, for `pirn -p`, instead of ports 9931 and 8080",
-    VISUAL: "Editor that `pirn config edit` opens",
+    VISUAL: "Editor that `pirn config edit` and the interface open",
     EDITOR: "The same where `VISUAL` is not set; without both `vi`",
     NO_COLOR: "No colours, when not empty",
     COLORTERM: "With `truecolor`, the interface shows all colours",
     SSH_CONNECTION: "When set, the bytes of a key may come slowly",
-    TERM: "With `dumb`, no colours and no display that moves",
+    TERM: "With `dumb`, no colours and no display that moves; the interface shows lines only",
+    ACCESSIBLE: "When set, the interface shows lines that a screen reader reads, as with `tui.mode` plain",
 }
 
 impl Variable {

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
 use super::{Ended, RPC_COMMANDS, RpcError, RpcServer, answer, session, state};
+use crate::session_page;
 
 /// What a command gives: data, nothing, or why it failed.
 pub(super) type Outcome = Result<Option<Value>, String>;
@@ -34,6 +35,21 @@ impl RpcServer {
                 work.spawn(async move {
                     agent.settled().await;
                     Ended::new(command, Ok(None))
+                });
+                Ok(())
+            }
+            "export_html" => {
+                let cwd = self.cwd.clone();
+                work.spawn(async move {
+                    let name = command["outputPath"].as_str().map(str::to_owned);
+                    let written = tokio::task::spawn_blocking(move || {
+                        session_page::write_session_page(&agent, &cwd, name.as_deref())
+                    });
+                    let outcome = match written.await {
+                        Ok(outcome) => outcome.map(|path| Some(json!({"path": path}))),
+                        Err(error) => Err(error.to_string()),
+                    };
+                    Ended::new(command, outcome)
                 });
                 Ok(())
             }
@@ -164,7 +180,6 @@ impl RpcServer {
                     .map_err(|error| error.to_string())?;
                 Ok(None)
             }
-            "export_html" => Err("pages of sessions cannot be made yet".to_owned()),
             name => match state::look(agent, name, command) {
                 Some(outcome) => outcome,
                 None => session::change(self, name, command)

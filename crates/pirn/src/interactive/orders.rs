@@ -3,20 +3,26 @@
 mod commands;
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use pirn_agent::{Agent, CommandAudience, WhileBusy};
+use pirn_file::Access;
 use pirn_model::UserMessage;
 use pirn_runtime::{Client, Runtime};
 use pirn_session::now_ms;
 use pirn_tool::{Answer, AnswerError, ApprovalQueue, CallRequest};
-use pirn_tui::{Audience, News, NewsSender, Order, Outside};
+use pirn_tui::{Audience, Draft, EventSender, Order, Outside, UiEvent};
 use serde_json::json;
 
+use super::guardian::Guardian;
+use super::storage::Storage;
 use crate::prompt::CatalogModels;
+use crate::text_editor::TextEditor;
 
 /// Files that can be completed.
 const FILES_MAX: usize = 5_000;
+/// A message that comes back from the user's editor.
+const EDITED_BYTES_MAX: u64 = 16 << 20;
 
 /// Carries orders out. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -27,8 +33,13 @@ pub(super) struct Orders {
     pub(super) user: Client,
     pub(super) approvals: Option<ApprovalQueue>,
     pub(super) runtime: Runtime,
-    pub(super) news: NewsSender,
+    pub(super) ui: EventSender,
     pub(super) cwd: PathBuf,
+    pub(super) text_editor: TextEditor,
+    /// Sets the terminal back when this process cannot; `None` where there is none.
+    pub(super) guardian: Option<Arc<Mutex<Guardian>>>,
+    /// Where drafts and what was said are kept; `None` where nothing is.
+    pub(super) storage: Option<Arc<Storage>>,
     pub(super) sessions: Option<PathBuf>,
 }
 
@@ -49,7 +60,7 @@ impl Outside for Orders {
                     .map(|message| message.content.joined_text())
                     .collect();
                 if !texts.is_empty() {
-                    self.news.send(News::Draft(texts.join("\n")));
+                    self.ui.send(UiEvent::Draft(texts.join("\n")));
                 }
             }
             Order::RunCommand { command, audience } => self.run_command(command, audience),
@@ -62,7 +73,7 @@ impl Outside for Orders {
                 let orders = self.clone();
                 tokio::spawn(async move {
                     if let Err(why) = orders.command(name, &arguments).await {
-                        orders.news.send(News::Failure(why));
+                        orders.ui.send(UiEvent::Failure(why));
                     }
                 });
             }
@@ -78,19 +89,57 @@ impl Outside for Orders {
         let _goes_on =
             rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::TSTP);
     }
+
+    fn alternate_screen(&mut self, is_shown: bool) {
+        if let Some(guardian) = &self.guardian {
+            let mut guardian = guardian.lock().unwrap_or_else(PoisonError::into_inner);
+            guardian.alternate_screen(is_shown);
+        }
+    }
+
+    fn edit(&mut self, text: &str) -> Result<String, String> {
+        let failed = |error: &dyn std::fmt::Display| format!("the text was not edited: {error}");
+        let folder = tempfile::Builder::new()
+            .prefix("pirn-")
+            .tempdir()
+            .map_err(|error| failed(&error))?;
+        let path = folder.path().join("message.md");
+        pirn_file::replace(&path, text.as_bytes(), Access::Private)
+            .map_err(|error| failed(&error))?;
+        let status = self
+            .text_editor
+            .open(&path)
+            .map_err(|error| failed(&format!("{error}; VISUAL or EDITOR names another editor")))?;
+        if !status.success() {
+            return Err(failed(&format!("the editor ended with {status}")));
+        }
+        pirn_jsonc::read_bounded(&path, EDITED_BYTES_MAX).map_err(|error| failed(&error))
+    }
+
+    fn keep_draft(&mut self, draft: Draft) {
+        if let Some(storage) = &self.storage {
+            storage.keep_draft(draft);
+        }
+    }
+
+    fn remember(&mut self, text: String) {
+        if let Some(storage) = &self.storage {
+            storage.said(text);
+        }
+    }
 }
 
 impl Orders {
     fn say(&self, text: String, while_busy: WhileBusy) {
         let message = UserMessage::text(text.clone(), now_ms());
         if let Err(error) = self.agent.prompt(message, while_busy) {
-            self.news.send(News::Failure(error.to_string()));
-            self.news.send(News::Draft(text));
+            self.ui.send(UiEvent::Failure(error.to_string()));
+            self.ui.send(UiEvent::Draft(text));
         }
     }
 
     fn run_command(&self, command: String, audience: Audience) {
-        let (agent, news) = (self.agent.clone(), self.news.clone());
+        let (agent, ui) = (self.agent.clone(), self.ui.clone());
         let audience = match audience {
             Audience::Model => CommandAudience::Model,
             Audience::User => CommandAudience::User,
@@ -98,7 +147,7 @@ impl Orders {
         tokio::spawn(async move {
             let remark = match agent.run_command(&command, audience).await {
                 Ok(run) => {
-                    news.send(News::CommandOutput(run.output));
+                    ui.send(UiEvent::CommandOutput(run.output));
                     match run.exit_code {
                         _ if run.cancelled => Some("stopped".to_owned()),
                         Some(0) => None,
@@ -108,7 +157,7 @@ impl Orders {
                 }
                 Err(error) => Some(error.to_string()),
             };
-            news.send(News::CommandEnded(remark));
+            ui.send(UiEvent::CommandEnded(remark));
         });
     }
 
@@ -121,7 +170,7 @@ impl Orders {
             Ok(()) | Err(AnswerError::NotOpen | AnswerError::Stale | AnswerError::NotOffered) => {}
             Err(AnswerError::NotKept(error)) => {
                 let words = format!("the answer cannot be kept, so it counts once: {error}");
-                self.news.send(News::Failure(words));
+                self.ui.send(UiEvent::Failure(words));
                 // There is nothing left to try.
                 let _gone = approvals.answer(revision, id, Answer::allow_once());
             }
@@ -137,6 +186,6 @@ impl Orders {
             .take_while(|line| !line.is_empty())
             .map(str::to_owned)
             .collect();
-        self.news.send(News::Files(files));
+        self.ui.send(UiEvent::Files(files));
     }
 }

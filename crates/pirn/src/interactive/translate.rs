@@ -5,31 +5,31 @@ use std::time::Duration;
 
 use pirn_agent::{Agent, AgentEvent};
 use pirn_model::{Block, Message, ReplyEvent, ToolResultMessage, UserMessage, joined_text};
-use pirn_tui::{Activity, Figures, News};
+use pirn_tui::{Activity, Figures, UiEvent};
 
-pub(super) fn news(event: AgentEvent) -> Vec<News> {
+pub(super) fn events(event: AgentEvent) -> Vec<UiEvent> {
     match event {
-        AgentEvent::AgentStart => vec![News::RunStarted],
-        AgentEvent::AgentSettled { .. } => vec![News::RunSettled],
+        AgentEvent::AgentStart => vec![UiEvent::RunStarted],
+        AgentEvent::AgentSettled { .. } => vec![UiEvent::RunSettled],
         AgentEvent::MessageStart {
             message: Message::Assistant(_),
-        } => vec![News::ReplyStarted],
+        } => vec![UiEvent::ReplyStarted],
         AgentEvent::MessageUpdate { event, .. } => reply(event),
         AgentEvent::MessageEnd { message } => ended(message),
-        AgentEvent::ToolStart { call } => vec![News::CallStarted {
+        AgentEvent::ToolStart { call } => vec![UiEvent::CallStarted {
             id: call.id,
             parent: None,
             name: call.name,
             arguments: call.arguments,
         }],
         AgentEvent::ToolEnd { result } => vec![call_ended(&result)],
-        AgentEvent::NestedStart { call } => vec![News::CallStarted {
+        AgentEvent::NestedStart { call } => vec![UiEvent::CallStarted {
             id: call.call_id.clone(),
             parent: call.parent_call_id.clone(),
             name: call.tool_name.clone(),
             arguments: call.arguments.clone(),
         }],
-        AgentEvent::ToolUpdate { call, update } => vec![News::CallUpdated {
+        AgentEvent::ToolUpdate { call, update } => vec![UiEvent::CallUpdated {
             id: call.call_id.clone(),
             text: update.text,
         }],
@@ -37,38 +37,38 @@ pub(super) fn news(event: AgentEvent) -> Vec<News> {
             call,
             result,
             duration,
-        } => vec![News::CallEnded {
+        } => vec![UiEvent::CallEnded {
             id: call.call_id.clone(),
             text: result.joined_text(),
             is_error: result.is_error,
             duration,
         }],
-        AgentEvent::Note { text } => vec![News::Note(text)],
+        AgentEvent::Note { text } => vec![UiEvent::Note(text)],
         AgentEvent::Server {
             name,
             state,
             detail: Some(detail),
-        } => vec![News::Note(format!("server {name} is {state}: {detail}"))],
+        } => vec![UiEvent::Note(format!("server {name} is {state}: {detail}"))],
         AgentEvent::QueueUpdate {
             steering,
             follow_up,
-        } => vec![News::Queue {
+        } => vec![UiEvent::Queue {
             steering: texts(&steering),
             follow_up: texts(&follow_up),
         }],
-        AgentEvent::CompactionStart { .. } => vec![News::Compacting(Activity::Begins)],
+        AgentEvent::CompactionStart { .. } => vec![UiEvent::Compacting(Activity::Begins)],
         AgentEvent::CompactionEnd {
             outcome, aborted, ..
         } => vec![
-            News::Compacting(Activity::Ends),
+            UiEvent::Compacting(Activity::Ends),
             match outcome {
-                Ok(report) => News::Note(format!(
+                Ok(report) => UiEvent::Note(format!(
                     "the conversation is shorter: {} tokens before, about {} now",
                     report.tokens_before, report.estimated_tokens_after
                 )),
-                Err(_) if aborted => News::Note("the conversation stays as it was".to_owned()),
+                Err(_) if aborted => UiEvent::Note("the conversation stays as it was".to_owned()),
                 Err(why) => {
-                    News::Failure(format!("the conversation could not be made shorter: {why}"))
+                    UiEvent::Failure(format!("the conversation could not be made shorter: {why}"))
                 }
             },
         ],
@@ -77,19 +77,19 @@ pub(super) fn news(event: AgentEvent) -> Vec<News> {
             attempts_max,
             delay_ms,
             error,
-        } => vec![News::Retry {
+        } => vec![UiEvent::Retry {
             attempt: (attempt, attempts_max),
             delay: Duration::from_millis(delay_ms),
             error,
         }],
-        AgentEvent::CommandOutput { delta, .. } => vec![News::CommandOutput(delta)],
+        AgentEvent::CommandOutput { delta, .. } => vec![UiEvent::CommandOutput(delta)],
         // Told otherwise, or nothing that is seen.
         _ => Vec::new(),
     }
 }
 
-fn call_ended(result: &ToolResultMessage) -> News {
-    News::CallEnded {
+fn call_ended(result: &ToolResultMessage) -> UiEvent {
+    UiEvent::CallEnded {
         id: result.tool_call_id.clone(),
         text: joined_text(&result.content),
         is_error: result.is_error,
@@ -104,10 +104,10 @@ fn texts(messages: &[UserMessage]) -> Vec<String> {
         .collect()
 }
 
-fn reply(event: ReplyEvent) -> Vec<News> {
+fn reply(event: ReplyEvent) -> Vec<UiEvent> {
     match event {
-        ReplyEvent::TextDelta { delta, .. } => vec![News::ReplyText(delta)],
-        ReplyEvent::ThinkingDelta { delta, .. } => vec![News::ReplyThinking(delta)],
+        ReplyEvent::TextDelta { delta, .. } => vec![UiEvent::ReplyText(delta)],
+        ReplyEvent::ThinkingDelta { delta, .. } => vec![UiEvent::ReplyThinking(delta)],
         ReplyEvent::TextStart { .. }
         | ReplyEvent::TextEnd { .. }
         | ReplyEvent::ThinkingStart { .. }
@@ -118,10 +118,10 @@ fn reply(event: ReplyEvent) -> Vec<News> {
     }
 }
 
-fn ended(message: Message) -> Vec<News> {
+fn ended(message: Message) -> Vec<UiEvent> {
     match message {
-        Message::User(user) => vec![News::UserSaid(user.content.joined_text())],
-        Message::Assistant(reply) => vec![News::ReplyEnded(reply.error_message.clone())],
+        Message::User(user) => vec![UiEvent::UserSaid(user.content.joined_text())],
+        Message::Assistant(reply) => vec![UiEvent::ReplyEnded(reply.error_message.clone())],
         Message::System(_)
         | Message::ToolResult(_)
         | Message::BashExecution(_)
@@ -132,23 +132,23 @@ fn ended(message: Message) -> Vec<News> {
 }
 
 /// What was said in a session that goes on, as if it happened now.
-pub(super) fn replay(messages: &[Message]) -> Vec<News> {
-    let mut news = Vec::new();
+pub(super) fn replay(messages: &[Message]) -> Vec<UiEvent> {
+    let mut events = Vec::new();
     for message in messages {
         match message {
-            Message::User(user) => news.push(News::UserSaid(user.content.joined_text())),
+            Message::User(user) => events.push(UiEvent::UserSaid(user.content.joined_text())),
             Message::Assistant(reply) => {
-                news.push(News::ReplyStarted);
+                events.push(UiEvent::ReplyStarted);
                 for block in &reply.content {
                     match block {
-                        Block::Text { text, .. } => news.push(News::ReplyText(text.clone())),
+                        Block::Text { text, .. } => events.push(UiEvent::ReplyText(text.clone())),
                         Block::ToolCall(_) | Block::Image { .. } | Block::Thinking { .. } => {}
                     }
                 }
-                news.push(News::ReplyEnded(reply.error_message.clone()));
+                events.push(UiEvent::ReplyEnded(reply.error_message.clone()));
                 for block in &reply.content {
                     if let Block::ToolCall(call) = block {
-                        news.push(News::CallStarted {
+                        events.push(UiEvent::CallStarted {
                             id: call.id.clone(),
                             parent: None,
                             name: call.name.clone(),
@@ -157,9 +157,9 @@ pub(super) fn replay(messages: &[Message]) -> Vec<News> {
                     }
                 }
             }
-            Message::ToolResult(result) => news.push(call_ended(result)),
+            Message::ToolResult(result) => events.push(call_ended(result)),
             Message::CompactionSummary(_) => {
-                news.push(News::Note(
+                events.push(UiEvent::Note(
                     "what was said before was made shorter".to_owned(),
                 ));
             }
@@ -169,8 +169,8 @@ pub(super) fn replay(messages: &[Message]) -> Vec<News> {
             | Message::BranchSummary(_) => {}
         }
     }
-    news.push(News::RunSettled);
-    news
+    events.push(UiEvent::RunSettled);
+    events
 }
 
 /// The session in figures.

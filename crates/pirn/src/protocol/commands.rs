@@ -20,8 +20,6 @@ pub(super) enum Data {
     Nothing,
     /// A value of this shape.
     Value(Shape),
-    /// Nothing but an error: what it would do does not exist yet.
-    Failure,
 }
 
 const DISPOSITION: Data = Data::Value(Shape::Object(&[always(
@@ -457,10 +455,14 @@ pub(super) const COMMANDS: &[Command] = &[
     },
     Command {
         name: "export_html",
-        help: "Fails: there are no such pages yet.",
-        members: &[sometimes("outputPath", Shape::Text, "")],
-        data: Data::Failure,
-        example: r#"{"type":"export_html"}"#,
-        answer: r#"{"type":"response","command":"export_html","success":false,"error":"pages of sessions cannot be made yet"}"#,
+        help: "Writes the conversation to one HTML page, which shows all of it: results of tools, too.",
+        members: &[sometimes(
+            "outputPath",
+            Shape::Text,
+            "the page; without it, one in the folder that is named after the session",
+        )],
+        data: Data::Value(Shape::Object(&[always("path", Shape::Text, "the page")])),
+        example: r#"{"type":"export_html","outputPath":"page.html"}"#,
+        answer: r#"{"type":"response","command":"export_html","success":true,"data":{"path":"/srv/project/page.html"}}"#,
     },
 ];

@@ -137,22 +137,17 @@ fn command_schema(command: &Command) -> Value {
 }
 
 fn answer_schema(command: &Command) -> Value {
-    let is_success = !matches!(command.data, Data::Failure);
     let mut schema = tagged("type", "response", &[]);
     let properties = &mut schema["properties"];
     properties["id"] = json!({"description": "that of the command"});
     properties["command"] = json!({"const": command.name});
-    properties["success"] = json!({"const": is_success});
+    properties["success"] = json!({"const": true});
     let mut required = vec!["type", "command", "success"];
     match command.data {
         Data::Nothing => {}
         Data::Value(shape) => {
             properties["data"] = shape.schema();
             required.push("data");
-        }
-        Data::Failure => {
-            properties["error"] = json!({"type": "string"});
-            required.push("error");
         }
     }
     schema["required"] = json!(required);

@@ -1,11 +1,11 @@
 //! The commands with a slash that need the conversation.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use pirn_agent::ModelChoice;
+use pirn_agent::{ModelChoice, private_words, session_page_path, write_session_page};
 use pirn_model::{Message, Model, ThinkingLevel};
 use pirn_session::{EntryBody, NewSession, Session, list_sessions};
-use pirn_tui::{Choices, News};
+use pirn_tui::{Choices, Purpose, UiEvent};
 
 use super::Orders;
 use crate::interactive::translate;
@@ -14,6 +14,8 @@ use crate::interactive::translate;
 const SESSIONS_MAX: usize = 50;
 /// Characters of a message in a list.
 const LABEL_CHARACTERS: usize = 100;
+/// Before a file's name for `/export`: what the page gives away was said.
+const SURE: &str = "--yes";
 
 impl Orders {
     pub(super) async fn command(&self, name: &str, arguments: &str) -> Result<(), String> {
@@ -22,7 +24,8 @@ impl Orders {
             "model" => self.choose_model(arguments).await,
             "thinking" => self.think(arguments),
             "new" => self.begin_session(),
-            "resume" => self.resume(arguments),
+            "resume" => self.resume(arguments).await,
+            "export" => self.export(arguments).await,
             "name" => self
                 .agent
                 .set_session_name(given)
@@ -57,12 +60,12 @@ impl Orders {
     }
 
     fn note(&self, words: String) {
-        self.news.send(News::Note(words));
+        self.ui.send(UiEvent::Note(words));
     }
 
     fn tell_figures(&self) {
         let figures = translate::figures(&self.agent, &self.cwd);
-        self.news.send(News::Figures(figures));
+        self.ui.send(UiEvent::Figures(figures));
     }
 
     async fn choose_model(&self, name: &str) -> Result<(), String> {
@@ -91,10 +94,10 @@ impl Orders {
                 "there is no model `{name}`; `pirn models` lists all"
             ));
         }
-        self.news.send(News::Choose(Choices {
+        self.ui.send(UiEvent::Choose(Choices {
             title: "Model".to_owned(),
             items,
-            command: "model".to_owned(),
+            purpose: Purpose::Command("model"),
         }));
         Ok(())
     }
@@ -132,31 +135,39 @@ impl Orders {
         self.agent
             .replace_session(session)
             .map_err(|error| error.to_string())?;
-        self.news.send(News::Cleared);
+        self.ui.send(UiEvent::Cleared);
         self.note("a new session begins".to_owned());
         self.tell_figures();
         Ok(())
     }
 
-    /// Goes on with the session in this file, or offers those of the folder.
-    fn resume(&self, file: &str) -> Result<(), String> {
+    /// Goes on with the session in this file, or offers those of the folder. Files are read where nobody waits for them.
+    async fn resume(&self, file: &str) -> Result<(), String> {
         if file.is_empty() {
-            self.news.send(News::Choose(Choices {
+            let sessions = self.sessions.clone();
+            let cwd = self.cwd.clone();
+            let items = apart(move || {
+                let sessions = sessions?;
+                Some(earlier_sessions(&sessions, &cwd))
+            });
+            self.ui.send(UiEvent::Choose(Choices {
                 title: "Session".to_owned(),
-                items: self.earlier_sessions(),
-                command: "resume".to_owned(),
+                items: items.await?.unwrap_or_default(),
+                purpose: Purpose::Command("resume"),
             }));
             return Ok(());
         }
-        let session = Session::open(Path::new(file)).map_err(|error| error.to_string())?;
+        let file = PathBuf::from(file);
+        let opened = apart(move || Session::open(&file).map_err(|error| error.to_string()));
+        let session = opened.await??;
         let problems = session.problems().to_vec();
         let messages = session.tree().context().messages;
         self.agent
             .replace_session(session)
             .map_err(|error| error.to_string())?;
-        self.news.send(News::Cleared);
+        self.ui.send(UiEvent::Cleared);
         for item in translate::replay(&messages) {
-            self.news.send(item);
+            self.ui.send(item);
         }
         for problem in problems {
             self.note(problem);
@@ -165,22 +176,31 @@ impl Orders {
         Ok(())
     }
 
-    fn earlier_sessions(&self) -> Vec<(String, String)> {
-        let Some(sessions) = &self.sessions else {
-            return Vec::new();
+    /// Writes the conversation to a page. What it would give away is said first, unless it was said already.
+    async fn export(&self, arguments: &str) -> Result<(), String> {
+        let (is_sure, name) = match arguments.strip_prefix(SURE) {
+            Some(name) => (true, name.trim()),
+            None => (false, arguments),
         };
-        // A folder that cannot be listed has nothing to offer.
-        let list = list_sessions(sessions).unwrap_or_default().sessions;
-        let here = list
-            .into_iter()
-            .filter(|session| Path::new(&session.cwd) == self.cwd);
-        here.take(SESSIONS_MAX)
-            .filter_map(|session| {
-                let path = session.path.to_str()?.to_owned();
-                let label = session.name.unwrap_or(session.title);
-                Some((path, shortened(&label)))
-            })
-            .collect()
+        let name = (!name.is_empty()).then(|| name.to_owned());
+        if !is_sure && let Some(warning) = private_words(&self.agent) {
+            let id = self.agent.state().session_id;
+            let path = session_page_path(&self.cwd, name.as_deref(), &id);
+            self.note(format!("the page would show {warning}"));
+            self.ui.send(UiEvent::Choose(Choices {
+                title: "Export".to_owned(),
+                items: vec![(
+                    format!("{SURE} {}", name.unwrap_or_default()),
+                    format!("write {} with all of that", path.display()),
+                )],
+                purpose: Purpose::Command("export"),
+            }));
+            return Ok(());
+        }
+        let (agent, cwd) = (self.agent.clone(), self.cwd.clone());
+        let path = apart(move || write_session_page(&agent, &cwd, name.as_deref())).await??;
+        self.note(format!("the conversation is in {}", path.display()));
+        Ok(())
     }
 
     /// Goes back to before a message of the user's, or offers those there are.
@@ -188,12 +208,12 @@ impl Orders {
         let said = self.agent.with_session(user_messages);
         if id.is_empty() {
             let newest_first = said.into_iter().rev();
-            self.news.send(News::Choose(Choices {
+            self.ui.send(UiEvent::Choose(Choices {
                 title: "Go back to before".to_owned(),
                 items: newest_first
                     .map(|said| (said.id, shortened(&said.text)))
                     .collect(),
-                command: "tree".to_owned(),
+                purpose: Purpose::Command("tree"),
             }));
             return Ok(());
         }
@@ -203,11 +223,11 @@ impl Orders {
         self.agent
             .navigate(said.parent.as_deref())
             .map_err(|error| error.to_string())?;
-        self.news.send(News::Cleared);
+        self.ui.send(UiEvent::Cleared);
         self.note(
             "the conversation goes on from here; what came after stays on a branch".to_owned(),
         );
-        self.news.send(News::Draft(said.text));
+        self.ui.send(UiEvent::Draft(said.text));
         Ok(())
     }
 
@@ -265,6 +285,29 @@ fn user_messages(session: &Session) -> Vec<Said> {
         _ => None,
     });
     said.collect()
+}
+
+/// Does what waits for the disk apart from the event loop.
+async fn apart<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, String> {
+    tokio::task::spawn_blocking(work)
+        .await
+        .map_err(|error| error.to_string())
+}
+
+/// The last sessions of a folder, the newest first, each with what it is about.
+fn earlier_sessions(sessions: &Path, cwd: &Path) -> Vec<(String, String)> {
+    // A folder that cannot be listed has nothing to offer.
+    let list = list_sessions(sessions).unwrap_or_default().sessions;
+    let here = list
+        .into_iter()
+        .filter(|session| Path::new(&session.cwd) == cwd);
+    here.take(SESSIONS_MAX)
+        .filter_map(|session| {
+            let path = session.path.to_str()?.to_owned();
+            let label = session.name.unwrap_or(session.title);
+            Some((path, shortened(&label)))
+        })
+        .collect()
 }
 
 fn shortened(text: &str) -> String {
