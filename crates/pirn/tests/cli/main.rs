@@ -29,6 +29,12 @@ mod input;
 #[cfg(target_os = "linux")]
 mod interactive;
 #[cfg(target_os = "linux")]
+mod interface;
+#[cfg(target_os = "linux")]
+mod interface_keeps;
+#[cfg(target_os = "linux")]
+mod interface_shows;
+#[cfg(target_os = "linux")]
 mod killed;
 mod mcp;
 mod mcp_files;

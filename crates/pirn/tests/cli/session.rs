@@ -57,6 +57,15 @@ impl Session {
         Self::on_terminal(place, &[], variables, columns, Output::Terminal)
     }
 
+    /// Starts it on a terminal that all three streams lead to.
+    pub(crate) fn terminal_of(
+        place: &Place,
+        arguments: &[&str],
+        variables: &[(&str, &str)],
+    ) -> Self {
+        Self::on_terminal(place, arguments, variables, COLUMNS, Output::Terminal)
+    }
+
     /// Some of what it writes; empty at the end.
     pub(crate) fn read_some(&mut self) -> Vec<u8> {
         let mut chunk = vec![0; 4096];
@@ -75,6 +84,23 @@ impl Session {
             ws_ypixel: 0,
         };
         tcsetwinsize(&self.terminal, size).unwrap();
+    }
+
+    /// The id of the process.
+    pub(crate) fn process_id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Ends it in a way that nothing in it survives.
+    pub(crate) fn kill(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    /// What the terminal does with keys now, as text.
+    pub(crate) fn modes(&self) -> String {
+        let termios = rustix::termios::tcgetattr(&self.terminal).unwrap();
+        format!("{:?} {:?}", termios.local_modes, termios.input_modes)
     }
 
     /// Waits for its end.
