@@ -266,3 +266,19 @@ fn a_conversation_is_made_shorter_when_asked() {
         assert_eq!(told, 1, "{kind}");
     }
 }
+
+#[test]
+fn a_page_of_the_conversation_is_written() {
+    let desk = Desk::new(vec![says("<b>An answer</b>")]);
+    let mut driver = Driver::start(&desk, &[]);
+    driver.data(&json!({"type": "prompt", "message": "hello"}));
+    driver.until_kind("agent_settled");
+    let told = driver.data(&json!({"type": "export_html", "outputPath": "page.html"}));
+    assert!(
+        told["path"].as_str().unwrap().ends_with("/page.html"),
+        "{told}"
+    );
+    let page = desk.place.read("page.html");
+    assert!(page.contains("&lt;b&gt;An answer&lt;/b&gt;"), "{page}");
+    assert_eq!(driver.end().0, Some(0));
+}
