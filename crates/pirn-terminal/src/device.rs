@@ -142,6 +142,11 @@ impl Device {
         }
     }
 
+    /// What is switched on while the terminal is owned.
+    pub fn modes(&self) -> DeviceModes {
+        self.modes
+    }
+
     /// Asks the terminal what it is. The answers come as input, if any do.
     pub fn ask(&mut self) {
         if self.modes == DeviceModes::All {

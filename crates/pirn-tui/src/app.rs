@@ -255,15 +255,7 @@ impl App {
                 self.follow_up = follow_up;
             }
             UiEvent::Figures(figures) => self.figures = figures,
-            UiEvent::Questions(open) => {
-                let asking = open.questions.iter();
-                let ids: Vec<String> = asking.filter_map(|open| open.call_id.clone()).collect();
-                self.transcript.set_waiting(&ids);
-                if !ids_of(&open).eq(ids_of(self.panel.open())) && !open.questions.is_empty() {
-                    self.notify("Pirn asks something");
-                }
-                self.panel.set(open);
-            }
+            UiEvent::Questions(open) => self.questions(open),
             UiEvent::CommandOutput(text) => self.transcript.command_output(&text),
             UiEvent::CommandEnded(remark) => {
                 self.command_runs = false;
@@ -296,6 +288,16 @@ impl App {
             }
             UiEvent::Leave => self.requests.push(Request::Leave),
         }
+    }
+
+    fn questions(&mut self, open: OpenQuestions) {
+        let asking = open.questions.iter();
+        let ids: Vec<String> = asking.filter_map(|open| open.call_id.clone()).collect();
+        self.transcript.set_waiting(&ids);
+        if !ids_of(&open).eq(ids_of(self.panel.open())) && !open.questions.is_empty() {
+            self.notify("Pirn asks something");
+        }
+        self.panel.set(open);
     }
 
     fn begin_work(&mut self, now: Duration, words: Option<String>) {

@@ -102,7 +102,6 @@ pub fn run<O: Outside>(
         viewer: AlternatePainter::new(palette.clone()),
         painter: InlinePainter::new(palette, columns, rows),
         plain: PlainPainter::default(),
-        moves: modes == DeviceModes::All,
         drawn_as: Presentation::default(),
         size: (columns, rows),
         was_resized: false,
@@ -139,8 +138,6 @@ struct Screen<O> {
     painter: InlinePainter,
     viewer: AlternatePainter,
     plain: PlainPainter,
-    /// The terminal obeys sequences.
-    moves: bool,
     /// How the conversation was drawn last.
     drawn_as: Presentation,
     size: (usize, usize),
@@ -423,7 +420,7 @@ impl<O: Outside> Screen<O> {
     /// Rings, which every terminal can, and says why, which some show.
     fn notify(&mut self, words: &str) {
         self.device.write("\u{7}");
-        if self.moves {
+        if self.device.modes() == DeviceModes::All {
             self.device.write(&format!("\u{1b}]9;{words}\u{7}"));
         }
     }

@@ -112,11 +112,11 @@ impl Scroll {
         self.room
     }
 
-    pub(crate) fn to_start(&mut self) {
+    pub(crate) fn go_to_start(&mut self) {
         self.go(0);
     }
 
-    pub(crate) fn to_end(&mut self) {
+    pub(crate) fn go_to_end(&mut self) {
         self.go(usize::MAX);
     }
 

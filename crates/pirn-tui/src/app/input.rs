@@ -121,8 +121,8 @@ impl App {
             Action::EditorExternal => self.requests.push(Request::Edit(self.editor.text())),
             Action::PageUp if self.scrolls() => self.scroll.rows_back(self.scroll.page()),
             Action::PageDown if self.scrolls() => self.scroll.rows_on(self.scroll.page()),
-            Action::ScrollTop if self.scrolls() => self.scroll.to_start(),
-            Action::ScrollBottom if self.scrolls() => self.scroll.to_end(),
+            Action::ScrollTop if self.scrolls() => self.scroll.go_to_start(),
+            Action::ScrollBottom if self.scrolls() => self.scroll.go_to_end(),
             Action::PageUp | Action::PageDown | Action::ScrollTop | Action::ScrollBottom => {
                 return false;
             }
@@ -152,17 +152,17 @@ impl App {
             self.note_lines_only();
             return;
         }
-        match Presentation::ALL.iter().find(|(known, _)| *known == name) {
-            Some((_, presentation)) => self.presentation = *presentation,
-            None => {
-                let items = Presentation::ALL.map(|(name, _)| (name.to_owned(), name.to_owned()));
-                self.picker = Some(Picker::new(Choices {
-                    title: "Show the conversation".to_owned(),
-                    items: items.to_vec(),
-                    purpose: Purpose::Command("tui"),
-                }));
-            }
+        let known = Presentation::ALL.iter().find(|(known, _)| *known == name);
+        if let Some((_, presentation)) = known {
+            self.presentation = *presentation;
+            return;
         }
+        let items = Presentation::ALL.map(|(name, _)| (name.to_owned(), name.to_owned()));
+        self.picker = Some(Picker::new(Choices {
+            title: "Show the conversation".to_owned(),
+            items: items.to_vec(),
+            purpose: Purpose::Command("tui"),
+        }));
     }
 
     fn edited(&mut self) {

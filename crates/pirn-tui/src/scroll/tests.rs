@@ -39,7 +39,7 @@ fn it_follows_the_end_until_one_goes_up() {
     transcript.note("note 4".to_owned(), Role::Muted);
     let (_, place) = scroll.rows(&transcript, 20, 4);
     assert_eq!((place.top, place.below, place.total), (2, 4, 10));
-    scroll.to_end();
+    scroll.go_to_end();
     assert_eq!(
         texts(&mut scroll, &transcript, 4),
         ["note 3", "", "note 4", ""]
@@ -68,7 +68,7 @@ fn a_block_is_folded_and_opened_by_itself() {
     transcript.note("after".to_owned(), Role::Muted);
     let mut scroll = Scroll::at_end(Detail::Short);
     let (_, folded) = scroll.rows(&transcript, 20, 5);
-    scroll.to_start();
+    scroll.go_to_start();
     scroll.choose(Direction::Forward);
     scroll.toggle(&transcript);
     let (_, open) = scroll.rows(&transcript, 20, 5);

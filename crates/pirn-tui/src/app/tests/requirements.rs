@@ -299,7 +299,7 @@ fn r14_the_screen_is_what_a_fresh_one_would_be_after_random_events() {
     }
     let (columns, rows) = screen.size;
     let frame = screen.app.frame(columns, rows, screen.now);
-    let mut fresh = Terminal::new(columns, rows);
+    let mut fresh = Terminal::new(columns, rows).unwrap();
     let mut painter = InlinePainter::new(palette(ColorDepth::True), columns, rows);
     fresh.feed(&*painter.draw(&frame));
     let live = |terminal: &Terminal| -> Vec<String> {
