@@ -5,7 +5,7 @@ use std::io::{self, PipeReader, PipeWriter, Read as _, Write as _};
 use pirn_sandbox::Command;
 use pirn_terminal::{ALTERNATE_OFF, MODES_OFF};
 
-use crate::invocation::Invocation;
+use crate::invocation::{Display, Invocation};
 
 /// Every system has it; it takes far less memory than Pirn itself.
 const SHELL: &str = "/bin/sh";
@@ -31,7 +31,7 @@ printf '%s' "$1" >&3
 stty "$before" <&3
 "#;
 
-/// The guardian. It acts when this is gone without [`Guardian::finish`].
+/// The guardian. It acts when the process ends before this is dropped or [`Guardian::finish`] is called.
 #[derive(Debug)]
 pub(super) struct Guardian {
     words: PipeWriter,
@@ -41,10 +41,15 @@ pub(super) struct Guardian {
 impl Guardian {
     /// Starts it. Must be called inside a runtime.
     pub(super) fn start(invocation: &Invocation) -> io::Result<Self> {
+        let modes = match invocation.display {
+            Display::Moving => MODES_OFF,
+            // It was sent no sequences, and knows none.
+            Display::Lines => "",
+        };
         let (input, words) = io::pipe()?;
         let (ready, output) = io::pipe()?;
         Command::new(SHELL)
-            .args(["-c", PROGRAM, "pirn-guardian", MODES_OFF, ALTERNATE_OFF])
+            .args(["-c", PROGRAM, "pirn-guardian", modes, ALTERNATE_OFF])
             .envs(invocation.host.environment.iter().cloned())
             .hand_over_with(input.into(), output.into())
             .map_err(io::Error::other)?;
@@ -75,5 +80,11 @@ impl Guardian {
     fn say(&mut self, word: &str) {
         // Without a guardian the terminal is set back by Pirn alone, as long as it can.
         let _nobody_guards = self.words.write_all(word.as_bytes());
+    }
+}
+
+impl Drop for Guardian {
+    fn drop(&mut self) {
+        self.finish();
     }
 }

@@ -97,17 +97,17 @@ impl Drop for Storage {
 }
 
 fn write_all(received: &Receiver<Write>, slot: &Slot, history: &Path) {
-    while let Ok(mut write) = received.recv() {
+    while let Ok(first) = received.recv() {
         // Of several drafts the last one counts.
-        while let (Write::Draft(_), Ok(next)) = (&write, received.try_recv()) {
-            if let (Write::Draft(draft), Write::Said(_)) = (&write, &next) {
-                slot.keep(draft);
+        let mut last_draft = None;
+        for write in std::iter::once(first).chain(received.try_iter()) {
+            match write {
+                Write::Draft(draft) => last_draft = Some(draft),
+                Write::Said(text) => append_history(history, &text),
             }
-            write = next;
         }
-        match write {
-            Write::Draft(draft) => slot.keep(&draft),
-            Write::Said(text) => append_history(history, &text),
+        if let Some(draft) = last_draft {
+            slot.keep(&draft);
         }
     }
 }
