@@ -171,15 +171,6 @@ fn r6_nothing_stands_beside_the_text() {
         shown.lines().all(|line| !line.contains(['│', '|', '┃'])),
         "{shown}"
     );
-    // A line that is too wide is wrapped by the terminal, and copied as one.
-    let mut screen = TestScreen::sized(30, 20);
-    let long = "x".repeat(70);
-    screen.event(UiEvent::CommandOutput(String::new()));
-    screen.keys(&format!("!echo {long}\r"));
-    screen.event(UiEvent::CommandOutput(format!("{long}\n")));
-    screen.event(UiEvent::CommandEnded(None));
-    screen.resize(100, 20);
-    screen.check(&[&format!("\n{long}")]);
 }
 
 #[test]
@@ -290,6 +281,7 @@ fn r14_the_screen_is_what_a_fresh_one_would_be_after_random_events() {
             1 => drop(screen.keys("\u{1b}[D")),
             2 => drop(screen.keys("\n")),
             3 => drop(screen.keys("\u{15}")),
+            4 if step % 7 == 0 => screen.event(UiEvent::ReplyText("end.\n\n".to_owned())),
             4 => screen.event(UiEvent::ReplyText(format!("word{step} "))),
             5 if numbers.below(20) == 0 => screen.event(UiEvent::ReplyEnded(None)),
             6 if numbers.below(20) == 0 => screen.event(UiEvent::Note(format!("note {step}"))),
