@@ -26,7 +26,7 @@ pub struct PrivateParts {
     pub results: usize,
     /// Commands that the user ran.
     pub commands: usize,
-    /// Pictures.
+    /// Pictures, in messages and results.
     pub images: usize,
     /// Replies with thoughts of the model.
     pub thoughts: usize,

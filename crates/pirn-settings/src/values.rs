@@ -188,7 +188,7 @@ pub enum TuiMode {
     Inline,
     /// On a screen of its own.
     FullScreen,
-    /// As lines only.
+    /// As lines only, which nothing changes once they are written.
     Plain,
 }
 

@@ -39,7 +39,7 @@ pub(crate) struct Place {
     pub(crate) top: usize,
     /// Rows below those that are shown.
     pub(crate) below: usize,
-    /// All rows.
+    /// All rows that the conversation has.
     pub(crate) total: usize,
 }
 
