@@ -31,6 +31,8 @@ pub(crate) struct Run<'a> {
     messages: Vec<Message>,
     /// The reply of the turn that goes on, with what its calls gave.
     turn: Option<(Box<AssistantMessage>, Vec<ToolResultMessage>)>,
+    /// Whether the start of a turn was told whose end was not.
+    is_in_turn: bool,
     /// Which try of the same request goes on; 0 for the first.
     attempt: u32,
     /// Whether making the conversation shorter by itself failed: it is not tried again in this run.
@@ -44,6 +46,7 @@ impl<'a> Run<'a> {
             cancel: lock(&shared.cancel).clone(),
             messages: Vec::new(),
             turn: None,
+            is_in_turn: false,
             attempt: 0,
             cannot_compact: false,
         }
@@ -182,13 +185,24 @@ impl<'a> Run<'a> {
                 self.tell(event).await;
             }
         }
+        self.begin_turn().await;
         lock(&self.shared.session).append(entry_of(message.clone()))?;
         match &message {
             Message::Assistant(reply) => {
                 // Its start was told when it began.
                 self.turn = Some((reply.clone(), Vec::new()));
+                let is_good = reply.error_message.is_none();
                 self.messages.push(message.clone());
                 self.tell(AgentEvent::MessageEnd { message }).await;
+                if is_good && self.attempt > 0 {
+                    let attempt = std::mem::take(&mut self.attempt);
+                    self.tell(AgentEvent::RetryEnd {
+                        success: true,
+                        attempt,
+                        error: None,
+                    })
+                    .await;
+                }
                 return Ok(());
             }
             Message::ToolResult(result) => {
@@ -220,18 +234,37 @@ impl<'a> Run<'a> {
         );
         self.end_turn().await;
         self.end_run(WillRetry::Yes).await;
-        let mut session = lock(&self.shared.session);
-        if let Some(target_id) = session.tree().leaf().map(str::to_owned) {
-            session.append(EntryBody::ContextEdit {
-                target_id,
-                replacement: None,
-            })?;
+        let omitted = {
+            let mut session = lock(&self.shared.session);
+            match session.tree().leaf().map(str::to_owned) {
+                Some(target_id) => {
+                    let edit = EntryBody::ContextEdit {
+                        target_id,
+                        replacement: None,
+                    };
+                    let id = session.append(edit)?;
+                    session.tree().get(&id).cloned()
+                }
+                None => None,
+            }
+        };
+        if let Some(entry) = omitted {
+            let entry = Box::new(entry);
+            self.tell(AgentEvent::EntryAppended { entry }).await;
         }
         Ok(())
     }
 
+    /// Tells that a turn begins, unless one goes on: what is said before a reply belongs to its turn.
+    async fn begin_turn(&mut self) {
+        if !std::mem::replace(&mut self.is_in_turn, true) {
+            self.tell(AgentEvent::TurnStart).await;
+        }
+    }
+
     async fn end_turn(&mut self) {
         if let Some((message, tool_results)) = self.turn.take() {
+            self.is_in_turn = false;
             self.tell(AgentEvent::TurnEnd {
                 message,
                 tool_results,
@@ -301,7 +334,7 @@ impl<'a> Run<'a> {
             return Ok(());
         }
         self.declare().await?;
-        self.tell(AgentEvent::TurnStart).await;
+        self.begin_turn().await;
         let choice = lock(&self.shared.choice).clone();
         let conversation = {
             let session = lock(&self.shared.session);
@@ -313,15 +346,6 @@ impl<'a> Run<'a> {
             }
         };
         let reply = self.stream(&choice, &conversation).await;
-        if reply.failure.is_none() && self.attempt > 0 {
-            let attempt = std::mem::take(&mut self.attempt);
-            self.tell(AgentEvent::RetryEnd {
-                success: true,
-                attempt,
-                error: None,
-            })
-            .await;
-        }
         lock(&self.shared.machine).replied(reply);
         Ok(())
     }

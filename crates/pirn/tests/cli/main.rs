@@ -43,6 +43,7 @@ mod mcp_questions;
 #[cfg(target_os = "linux")]
 mod mcp_sandbox;
 mod output;
+mod pi_comparison;
 mod place;
 mod prompt;
 mod protocol;
