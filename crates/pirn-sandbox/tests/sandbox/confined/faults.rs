@@ -318,7 +318,8 @@ fn helper() {
         seen.len(),
         tried.len()
     );
-    assert!(refused >= 5, "{refused}");
+    // How many depends on which error each call happens to get.
+    assert!(refused > 0, "nothing was refused");
 }
 
 /// Which calls fail with which errors.
