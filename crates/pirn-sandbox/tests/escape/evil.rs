@@ -49,7 +49,7 @@ pub(crate) const ALL: &[Evil] = &[
         name: "no-more-files",
         needs: Needs::Mounts,
         before: "mount -t tmpfs -o nr_inodes=60,mode=755 none work",
-        after: "i=0; while : 2> /dev/null > filler$i; do i=$((i + 1)); done",
+        after: "i=0; while true > filler$i; do i=$((i + 1)); done",
         ..PLAIN
     },
     Evil {
