@@ -1,7 +1,9 @@
 //! The state machine: what to do next, given what happened. It knows no clock, no network and no tool.
 
+mod step;
+mod waiting;
+
 use std::collections::VecDeque;
-use std::time::Duration;
 
 use pirn_model::{
     AssistantMessage, Block, CustomMessage, FailureKind, Message, Reply, StopReason, ToolCall,
@@ -9,9 +11,11 @@ use pirn_model::{
 };
 
 use crate::retry::{Retry, RetryOptions, Verdict};
+use waiting::Waiting;
 
-/// Messages that wait to be said, of both kinds together; nobody types so many before one is read.
-pub const QUEUE_MESSAGES_MAX: usize = 100;
+pub use step::{Compacted, End, Step};
+pub use waiting::{QUEUE_MESSAGES_MAX, QueueFull, QueueMode};
+
 /// What a call gets that was not made because the run was stopped.
 pub const CALL_ABORTED: &str = "Operation aborted";
 /// What a call gets whose arguments may be cut off.
@@ -24,16 +28,6 @@ pub const WAKES_MAX: u32 = 20;
 /// The name of messages that tell the end of a script.
 pub const SCRIPT_END_TYPE: &str = "pirn-script-end";
 
-/// How many waiting messages are said at once.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum QueueMode {
-    /// One; the next one after the model has answered.
-    #[default]
-    OneAtATime,
-    /// All that wait are said at once.
-    All,
-}
-
 /// How a run behaves.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct MachineOptions {
@@ -45,73 +39,6 @@ pub struct MachineOptions {
     pub follow_up: QueueMode,
     /// Replies of one run at most; `None` without a bound.
     pub turns_max: Option<u32>,
-}
-
-/// What has to be done next.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Step {
-    /// Keep this message at the end of the conversation, and go on.
-    Append(Message),
-    /// Leave the reply that failed out of the conversation, and go on. It stays in the session.
-    Omit(Box<AssistantMessage>),
-    /// Ask the model, and give what it replies to [`Machine::replied`].
-    Ask,
-    /// Make these calls, in parallel where they allow it, and give each result to [`Machine::called`].
-    Call(Vec<ToolCall>),
-    /// Wait this long before asking again, then call [`Machine::waited`].
-    Wait {
-        /// How long to wait before it.
-        delay: Duration,
-        /// Which try comes then, from 1.
-        attempt: u32,
-        /// How many there are at most.
-        attempts_max: u32,
-        /// Why a further try is made.
-        reason: String,
-    },
-    /// Make the conversation shorter, since the model cannot hold it, and say to [`Machine::compacted`] what became of it.
-    Compact,
-    /// Nothing more happens by itself.
-    Settled(End),
-}
-
-/// What became of the attempt to make a conversation shorter.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Compacted {
-    /// A summary stands for its beginning.
-    Done,
-    /// It is as it was.
-    Failed {
-        /// Why it is made shorter.
-        reason: String,
-    },
-}
-
-/// How a run ended.
-#[derive(Debug, Clone, PartialEq)]
-pub enum End {
-    /// The model has said all.
-    Done,
-    /// Its reply reached the limit on its length.
-    Length,
-    /// The user stopped it.
-    Aborted,
-    /// It failed for good.
-    Failed {
-        /// What kind of failure it was.
-        kind: FailureKind,
-        /// What happened, for people and the model.
-        message: String,
-    },
-    /// It would go on, but for the bound on turns.
-    TurnsUsedUp,
-    /// It would go on, but for the bound on its cost.
-    CostUsedUp,
-    /// What was said cannot be written to the session.
-    NotKept {
-        /// Why nothing can be written.
-        message: String,
-    },
 }
 
 /// Where a run stands.
@@ -147,8 +74,7 @@ pub struct Machine {
     state: State,
     /// What is to be done before anything else, in order.
     steps: VecDeque<Step>,
-    steering: VecDeque<UserMessage>,
-    follow_up: VecDeque<UserMessage>,
+    waiting: Waiting,
     retry: Retry,
     is_aborted: bool,
     turns: u32,
@@ -164,8 +90,7 @@ impl Machine {
             options,
             state: State::Idle,
             steps: VecDeque::new(),
-            steering: VecDeque::new(),
-            follow_up: VecDeque::new(),
+            waiting: Waiting::default(),
             retry: Retry::new(options.retry),
             is_aborted: false,
             turns: 0,
@@ -242,40 +167,22 @@ impl Machine {
 
     /// Says this before the model is asked again.
     pub fn steer(&mut self, message: UserMessage) -> Result<(), QueueFull> {
-        self.has_room()?;
-        self.steering.push_back(message);
-        Ok(())
+        self.waiting.steer(message)
     }
 
     /// Says this when the model would stop.
     pub fn follow_up(&mut self, message: UserMessage) -> Result<(), QueueFull> {
-        self.has_room()?;
-        self.follow_up.push_back(message);
-        Ok(())
-    }
-
-    fn has_room(&self) -> Result<(), QueueFull> {
-        if self.steering.len() + self.follow_up.len() < QUEUE_MESSAGES_MAX {
-            Ok(())
-        } else {
-            Err(QueueFull)
-        }
+        self.waiting.follow_up(message)
     }
 
     /// What waits to be said: steering messages, then those that follow.
     pub fn queued(&self) -> (Vec<&UserMessage>, Vec<&UserMessage>) {
-        (
-            self.steering.iter().collect(),
-            self.follow_up.iter().collect(),
-        )
+        self.waiting.all()
     }
 
     /// Takes everything back that waits to be said.
     pub fn clear_queue(&mut self) -> (Vec<UserMessage>, Vec<UserMessage>) {
-        (
-            self.steering.drain(..).collect(),
-            self.follow_up.drain(..).collect(),
-        )
+        self.waiting.clear()
     }
 
     /// Stops the run. The reply or the calls that go on are to be stopped by whoever carries them out; what they give is told as
@@ -305,7 +212,7 @@ impl Machine {
         }
         match std::mem::replace(&mut self.state, State::Idle) {
             State::BeforeAsk => {
-                let waiting = take(&mut self.steering, self.options.steering);
+                let waiting = self.waiting.take_steering(self.options.steering);
                 if !waiting.is_empty() {
                     self.state = State::BeforeAsk;
                     let appends = waiting
@@ -466,10 +373,10 @@ impl Machine {
         if self.is_aborted {
             return State::Ending(End::Aborted);
         }
-        if !self.steering.is_empty() {
+        if self.waiting.steers() {
             return State::BeforeAsk;
         }
-        let following = take(&mut self.follow_up, self.options.follow_up);
+        let following = self.waiting.take_following(self.options.follow_up);
         if following.is_empty() {
             return State::Ending(end);
         }
@@ -506,26 +413,3 @@ pub(crate) fn refused(call: &ToolCall, why: &str) -> ToolResultMessage {
         other: serde_json::Map::new(),
     }
 }
-
-fn take(queue: &mut VecDeque<UserMessage>, mode: QueueMode) -> Vec<UserMessage> {
-    let count = match mode {
-        QueueMode::OneAtATime => queue.len().min(1),
-        QueueMode::All => queue.len(),
-    };
-    queue.drain(..count).collect()
-}
-
-/// Too many messages wait.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct QueueFull;
-
-impl std::fmt::Display for QueueFull {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(
-            formatter,
-            "{QUEUE_MESSAGES_MAX} messages wait already; let the model answer some first"
-        )
-    }
-}
-
-impl std::error::Error for QueueFull {}
