@@ -161,9 +161,11 @@ async fn run(arguments: Arguments, options: Arc<ToolsOptions>, context: CallCont
         turn = file_queue::turn(&target) => turn,
         () = context.cancel.cancelled() => return Err(ABORTED.to_owned()),
     };
+    let is_allowed = paths::is_allowed(&context, &target);
     blocking::run(&context, move |stop| {
         let _turn = turn;
         let call = Call {
+            is_allowed,
             target: &target,
             place: &place,
             edits: &edits,
@@ -183,6 +185,7 @@ async fn locate(
     path: String,
     options: Arc<ToolsOptions>,
 ) -> Result<(PathBuf, Place), String> {
+    let asked = context.clone();
     blocking::off_thread(context, move || {
         let place = paths::resolve_readable(&path, &options)
             .map_err(|error| error.explain("Could not edit file:"))?;
@@ -190,7 +193,8 @@ async fn locate(
             .path
             .canonicalize()
             .map_err(|error| unreadable(&place, &error.into(), &options))?;
-        paths::check_write(&target, &options)?;
+        let is_allowed = paths::is_allowed(&asked, &target);
+        paths::check_write(&target, is_allowed, &options)?;
         Ok((target, place))
     })
     .await
@@ -201,6 +205,8 @@ struct Call<'a> {
     /// The file itself, with links resolved.
     target: &'a Path,
     place: &'a Place,
+    /// Whether a person said that it may be written although the confinement says no.
+    is_allowed: bool,
     edits: &'a [Edit],
     encoding: Option<Encoding>,
     reader: Reader,
@@ -244,11 +250,11 @@ impl Call<'_> {
         };
         self.stop.check()?;
         self.check_unchanged(&before.metadata)?;
-        let within = self
-            .place
-            .private_root
-            .as_deref()
-            .map_or(Within::Anywhere, Within::Private);
+        let within = match (self.place.private_root.as_deref(), self.is_allowed) {
+            (Some(root), _) => Within::Private(root),
+            (None, true) => Within::Allowed(self.target),
+            (None, false) => Within::Anywhere,
+        };
         replace(self.target, &bytes, within, self.options).map_err(|refusal| match refusal {
             Refusal::Confined(sentence) => sentence,
             Refusal::Io(_) | Refusal::Other(_) | Refusal::ProcessFile => {

@@ -5,9 +5,11 @@ mod closest;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
+use pirn_sandbox::{Layer, Sandbox};
+use pirn_tool::{CallContext, Target};
+
 use crate::options::ToolsOptions;
 use crate::regular::Refusal;
-use pirn_sandbox::{Layer, Sandbox};
 
 pub(crate) use closest::quoted;
 
@@ -145,15 +147,28 @@ pub(crate) fn resolve_for_opening(path: &str, options: &ToolsOptions) -> Result<
     Ok(place)
 }
 
-/// Fails where the confinement of commands does not let us write a file, given by its real path.
-pub(crate) fn check_write(target: &Path, options: &ToolsOptions) -> Result<(), String> {
-    match &options.sandbox {
-        Some(sandbox) => sandbox
-            .file_rules()
-            .check_write(target)
-            .map_err(|refusal| refusal.to_string()),
-        None => Ok(()),
-    }
+/// Fails where the confinement of commands does not let us write a file, given by its real path, and nobody said yes to that.
+pub(crate) fn check_write(
+    target: &Path,
+    is_allowed: bool,
+    options: &ToolsOptions,
+) -> Result<(), String> {
+    let Some(sandbox) = &options.sandbox else {
+        return Ok(());
+    };
+    let rules = sandbox.file_rules();
+    let checked = if is_allowed {
+        rules.check_write_allowed(target)
+    } else {
+        rules.check_write(target)
+    };
+    checked.map_err(|refusal| refusal.to_string())
+}
+
+/// Whether a person was shown this file, given by its real path, and said yes to the call.
+pub(crate) fn is_allowed(context: &CallContext, target: &Path) -> bool {
+    let shown = context.approved.as_ref().map(|approved| &approved.target);
+    matches!(shown, Some(Some(Target::Path { path })) if path == target)
 }
 
 /// A place in the private `/tmp` of confined commands.

@@ -43,6 +43,11 @@ pub(crate) fn replace(
     let real = folder.path().join(name);
     // Where the folders lead was judged before any was made; they may be others by now.
     check_place(&real, within, options)?;
+    if let Within::Allowed(allowed) = within
+        && real != allowed
+    {
+        check_place(&real, Within::Anywhere, options)?;
+    }
     let target = folder.entry_path(name);
     let existing = match fs::symlink_metadata(&target) {
         Ok(metadata) => Some(metadata),
@@ -141,6 +146,8 @@ fn write_from_start(mut file: &File, content: &[u8]) -> io::Result<()> {
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Within<'a> {
     Anywhere,
+    /// A person said that this very file may be written, without links.
+    Allowed(&'a Path),
     /// The private temporary folder of commands, in which they can put links that lead out of it for everybody but them.
     Private(&'a Path),
 }
@@ -153,13 +160,20 @@ fn check_place(real: &Path, within: Within<'_>, options: &ToolsOptions) -> Resul
                 "A link in the private temporary folder of commands leads out of it; nothing was written".to_owned(),
             ));
         }
-        Within::Private(_) | Within::Anywhere => {}
+        Within::Private(_) | Within::Anywhere | Within::Allowed(_) => {}
     }
-    match &options.sandbox {
-        Some(sandbox) => sandbox
-            .file_rules()
-            .check_write_opened(real)
-            .map_err(|refusal| Refusal::Confined(refusal.to_string())),
-        None => Ok(()),
-    }
+    let Some(sandbox) = &options.sandbox else {
+        return Ok(());
+    };
+    let rules = sandbox.file_rules();
+    let checked = match within {
+        // On the way to it no folder is made that is not of its path.
+        Within::Allowed(target) if target.starts_with(real.parent().unwrap_or(real)) => {
+            rules.check_write_allowed(real)
+        }
+        Within::Allowed(_) | Within::Private(_) | Within::Anywhere => {
+            rules.check_write_opened(real)
+        }
+    };
+    checked.map_err(|refusal| Refusal::Confined(refusal.to_string()))
 }

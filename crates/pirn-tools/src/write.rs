@@ -87,9 +87,11 @@ async fn run(arguments: Arguments, options: Arc<ToolsOptions>, context: CallCont
         turn = file_queue::turn(&target) => turn,
         () = context.cancel.cancelled() => return Err(ABORTED.to_owned()),
     };
+    let is_allowed = paths::is_allowed(&context, &target);
     blocking::run(&context, move |stop| {
         let _turn = turn;
         let call = Call {
+            is_allowed,
             target: &target,
             place: &place,
             reader,
@@ -106,6 +108,8 @@ struct Call<'a> {
     /// The file itself, with links resolved.
     target: &'a Path,
     place: &'a Place,
+    /// Whether a person said that it may be written although the confinement says no.
+    is_allowed: bool,
     reader: Reader,
     options: &'a ToolsOptions,
     stop: &'a Stop,
@@ -124,11 +128,11 @@ impl Call<'_> {
             Reader::Program => Some(self.content_before()?.unwrap_or_default()),
         };
         self.stop.check()?;
-        let within = self
-            .place
-            .private_root
-            .as_deref()
-            .map_or(Within::Anywhere, Within::Private);
+        let within = match (self.place.private_root.as_deref(), self.is_allowed) {
+            (Some(root), _) => Within::Private(root),
+            (None, true) => Within::Allowed(self.target),
+            (None, false) => Within::Anywhere,
+        };
         replace(self.target, &bytes, within, self.options)
             .map_err(|refusal| self.failed(&refusal))?;
         let private = self.place.private_root.as_ref().map(
@@ -275,6 +279,7 @@ async fn locate_new(
     path: String,
     options: Arc<ToolsOptions>,
 ) -> Result<(PathBuf, Place), String> {
+    let asked = context.clone();
     blocking::off_thread(context, move || {
         let place = paths::resolve(&path, &options)
             .map_err(|error| error.explain("Could not write"))?;
@@ -293,7 +298,8 @@ async fn locate_new(
                 "Could not write {shown}: a link there leads out of the private temporary folder of commands"
             ));
         }
-        paths::check_write(&target, &options)?;
+        let is_allowed = paths::is_allowed(&asked, &target);
+        paths::check_write(&target, is_allowed, &options)?;
         Ok((target, place))
     })
     .await

@@ -352,6 +352,15 @@ impl FileRules {
         self.check_read_real(real)
     }
 
+    /// Whether an entry of a folder that is open may be written or made although [`Self::check_write_opened`] refuses it, because a
+    /// person said so. What nobody may see stays closed to everybody, and the profile holds.
+    pub fn check_write_allowed(&self, real: &Path) -> Result<(), FileRefusal> {
+        if self.profile == Profile::ReadOnly && !self.is_private(real) {
+            return Err(FileRefusal::ReadOnly(real.to_owned()));
+        }
+        self.hiding(real, real).map_or(Ok(()), Err)
+    }
+
     /// Whether a file that is about to be written over is one that must not be, under another of its names.
     pub fn check_other_names(&self, real: &Path, metadata: &Metadata) -> Result<(), FileRefusal> {
         self.check_hidden_file(real, metadata)?;

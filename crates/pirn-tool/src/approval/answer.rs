@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::request::Choice;
+use super::request::{Choice, Target};
 
 /// The answer to a question.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -68,6 +68,9 @@ pub struct Approved {
     pub arguments_hash: String,
     /// Who or what said yes.
     pub by: ApprovedBy,
+    /// The place that was shown; the yes is for no other.
+    #[serde(default)]
+    pub target: Option<Target>,
 }
 
 /// Who or what said yes.

@@ -78,6 +78,7 @@ impl Pipeline {
             ))
         })?;
         let arguments_hash = request.arguments_hash.clone();
+        let target = request.target.clone();
         let reply = tokio::select! {
             biased;
             () = stop.stopped() => return Err(Refusal::aborted()),
@@ -89,7 +90,11 @@ impl Pipeline {
             ))
         })?;
         match (reply.answer, reply.approved_by) {
-            (Answer::Allow { .. }, Some(by)) => Ok(Some(Approved { arguments_hash, by })),
+            (Answer::Allow { .. }, Some(by)) => Ok(Some(Approved {
+                arguments_hash,
+                by,
+                target,
+            })),
             (Answer::Allow { .. }, None) | (Answer::Deny { words: None }, _) => {
                 Err(denied(&reason))
             }
