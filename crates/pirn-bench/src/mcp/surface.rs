@@ -54,7 +54,7 @@ fn section(servers: &Servers) -> String {
         .map(pirn_mcp::ServerStatus::summary)
         .collect();
     let tools = SectionTools {
-        script: "exec".to_owned(),
+        script: Some("exec".to_owned()),
         search: None,
     };
     servers_section(&summaries, &tools).unwrap_or_default()

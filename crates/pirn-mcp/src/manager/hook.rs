@@ -3,7 +3,7 @@
 use std::sync::{Arc, Weak};
 
 use futures_util::future::BoxFuture;
-use pirn_tool::{BeforeVerdict, Effects, Hook, HookCall};
+use pirn_tool::{BeforeVerdict, Hook, HookCall};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
@@ -19,8 +19,9 @@ pub enum ReachedTools {
     All,
 }
 
-/// Finds the tools that a program may call, from the name and the arguments of the tool that runs it.
-pub type FindReachedTools = Arc<dyn Fn(&str, &Value) -> ReachedTools + Send + Sync>;
+/// Finds the tools that a program may call, from the name and the arguments of the tool that runs it; `None` for a tool that runs
+/// none.
+pub type FindReachedTools = Arc<dyn Fn(&str, &Value) -> Option<ReachedTools> + Send + Sync>;
 
 /// A hook for the pipeline: before a program runs it waits for the servers whose tools the program names, before a search or a
 /// resource tool for all that can be seen, before an MCP tool for its own server. Ends with the call that it belongs to. Does not keep the
@@ -33,7 +34,7 @@ pub struct WaitHook {
 
 impl McpManager {
     /// The hook that waits for servers before calls run.
-    /// `find` tells what the programs of tools with [`Effects::ORCHESTRATION`] may call.
+    /// `find` tells what the programs of tools that run some may call.
     pub fn wait_hook(&self, find: FindReachedTools) -> WaitHook {
         WaitHook {
             manager: Arc::downgrade(&self.inner),
@@ -57,20 +58,12 @@ impl McpManager {
                 .wait_for(ServerSelection::Server(&server), &cancel)
                 .await;
         }
-        let reaches_tools = self
-            .inner
-            .publisher
-            .registry()
-            .get(tool)
-            .is_some_and(|tool| tool.spec().effects.contains(Effects::ORCHESTRATION));
-        if !reaches_tools {
-            return WaitOutcome::Settled;
-        }
         match find(tool, arguments) {
-            ReachedTools::Named(names) => {
+            None => WaitOutcome::Settled,
+            Some(ReachedTools::Named(names)) => {
                 self.wait_for(ServerSelection::Names(&names), &cancel).await
             }
-            ReachedTools::All => self.wait_for(ServerSelection::Visible, &cancel).await,
+            Some(ReachedTools::All) => self.wait_for(ServerSelection::Visible, &cancel).await,
         }
     }
 }

@@ -80,10 +80,6 @@ impl Publisher {
         }
     }
 
-    pub(super) fn registry(&self) -> &Registry {
-        &self.registry
-    }
-
     /// Registers a server's tools; those it had before and has no longer are hidden. Does nothing once `ending` has fired:
     /// the server was removed meanwhile.
     pub(super) fn publish(

@@ -21,6 +21,8 @@ pub enum ServerSelection<'a> {
     All,
     /// All but those whose tools and resources nobody sees.
     Visible,
+    /// Those that may have tools which the model sees before it has asked for any.
+    Direct,
     /// The visible ones that have tools of these names, written as a program writes them; every visible one where a name is that
     /// of a tool that searches or reads resources.
     Names(&'a [String]),
@@ -63,7 +65,7 @@ impl ServerSelection<'_> {
     /// Whether a server of this name is one of them.
     pub fn includes(&self, server: &str) -> bool {
         match self {
-            Self::All | Self::Visible => true,
+            Self::All | Self::Visible | Self::Direct => true,
             Self::Names(names) => names
                 .iter()
                 .any(|name| reaches_all(name) || is_of(name, server)),
@@ -72,11 +74,13 @@ impl ServerSelection<'_> {
     }
 
     fn is_for(&self, entry: &ServerEntry) -> bool {
-        let reaches_hidden = match self {
+        let shows = match self {
             Self::All | Self::Server(_) => true,
-            Self::Visible | Self::Names(_) => false,
+            Self::Visible | Self::Names(_) => is_visible(entry),
+            Self::Direct => exposures_used(entry.exposure, &entry.tool_exposures)
+                .any(|exposure| exposure == McpExposure::Direct),
         };
-        (reaches_hidden || is_visible(entry)) && self.includes(&entry.name)
+        shows && self.includes(&entry.name)
     }
 }
 

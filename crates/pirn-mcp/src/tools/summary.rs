@@ -31,8 +31,8 @@ pub struct ServerSummary {
 /// The tools through which servers' tools are reached.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SectionTools {
-    /// The name of the tool that runs scripts.
-    pub script: String,
+    /// The name of the tool that runs scripts, where there is one.
+    pub script: Option<String>,
     /// The name of the tool that finds and activates tools, where there is one.
     pub search: Option<String>,
 }
@@ -65,12 +65,14 @@ impl<'a> Listed<'a> {
     fn new(server: &'a ServerSummary, tools: &SectionTools) -> Option<Self> {
         let has = |exposure| server.exposures.contains(&exposure);
         let has_search_tools = has(McpExposure::Deferred);
-        // Without a tool for searching, scripts find what is deferred.
+        // What one of the two tools would reach is reached by the other where that is missing.
         let has_script_tools =
             has(McpExposure::Codemode) || (has_search_tools && tools.search.is_none());
+        let has_search_tools =
+            has_search_tools || (has(McpExposure::Codemode) && tools.script.is_none());
         let mut ways: Vec<&str> = Vec::new();
         if has_script_tools {
-            ways.push(&tools.script);
+            ways.extend(tools.script.as_deref());
         }
         if has_search_tools {
             ways.extend(tools.search.as_deref());
@@ -80,7 +82,7 @@ impl<'a> Listed<'a> {
         }
         Some(Self {
             name: &server.name,
-            has_script_tools,
+            has_script_tools: has_script_tools && tools.script.is_some(),
             has_search_tools: has_search_tools && tools.search.is_some(),
             start: format!("- {} ({})", mcp_namespace(&server.name), ways.join(", ")),
             summary: summary(server),
@@ -114,11 +116,12 @@ fn summary(server: &ServerSummary) -> String {
 fn introduction(servers: &[Listed<'_>], tools: &SectionTools) -> String {
     let mut sentences =
         vec!["These MCP servers are configured. Their tools are not declared to you.".to_owned()];
-    if servers.iter().any(|server| server.has_script_tools) {
+    if let Some(script) = &tools.script
+        && servers.iter().any(|server| server.has_script_tools)
+    {
         sentences.push(format!(
             "Those of servers marked ({script}) are called from `{script}` programs: find them with `searchTools(query, {{ \
-             namespace }})`, and read how a server is meant to be used with `describeNamespace(namespace)`.",
-            script = tools.script
+             namespace }})`, and read how a server is meant to be used with `describeNamespace(namespace)`."
         ));
     }
     if let Some(search) = &tools.search

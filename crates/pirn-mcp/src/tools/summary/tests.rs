@@ -11,7 +11,7 @@ fn server(name: &str, description: &str, exposures: &[McpExposure]) -> ServerSum
 
 fn section(servers: &[ServerSummary], search: Option<&str>) -> Option<String> {
     let tools = SectionTools {
-        script: "exec".to_owned(),
+        script: Some("exec".to_owned()),
         search: search.map(str::to_owned),
     };
     servers_section(servers, &tools)
