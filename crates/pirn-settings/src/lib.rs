@@ -54,6 +54,6 @@ pub use trust::{
     UserFolders, Verdict, project_folder,
 };
 pub use values::{
-    BashSettings, CodemodeSettings, EvalEngine, EvalSettings, ReadableMode, SandboxSettings,
-    Settings, THE_DEFAULTS, TuiMode, TuiSettings,
+    BashSettings, CodemodeMode, CodemodeSettings, EvalEngine, EvalSettings, ReadableMode,
+    SandboxSettings, Settings, THE_DEFAULTS, TuiMode, TuiSettings,
 };

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use pirn_sandbox::{Level, NetworkMode, Profile};
 
 use crate::trust::DefaultTrust;
-use crate::values::{EvalEngine, ReadableMode, TuiMode};
+use crate::values::{CodemodeMode, EvalEngine, ReadableMode, TuiMode};
 use kind::{unbounded, whole};
 
 pub(crate) use kind::{Form, Kind, ProjectRule, Row};
@@ -256,6 +256,31 @@ pub(crate) const ROWS: &[Row] = &[
         kind: whole(1, 86_400, |settings| &mut settings.bash.timeout_seconds),
         default: "600",
         help: "Seconds after which a command is stopped whose call names no `timeout`.",
+        project: ProjectRule::Free,
+    },
+    Row {
+        key: "codemode.mode",
+        kind: Kind::Word(
+            &["off", "on", "only"],
+            |settings, word| {
+                settings.codemode.mode = CodemodeMode::from_name(word)?;
+                Some(())
+            },
+            |settings| Some(settings.codemode.mode.as_str()),
+        ),
+        default: "\"on\"",
+        help: "Whether the model of pirn -p writes scripts: not at all (off), beside calling tools itself (on), or as the only way \
+               to call them (only).",
+        project: ProjectRule::Free,
+    },
+    Row {
+        key: "codemode.inlineBudget",
+        kind: whole(0, 1_000_000, |settings| {
+            &mut settings.codemode.inline_budget
+        }),
+        default: "3000",
+        help: "Tokens, estimated, that tools may take in the description of exec; the others are named or found by searching. 0 names \
+               namespaces only.",
         project: ProjectRule::Free,
     },
     Row {

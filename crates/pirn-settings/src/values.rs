@@ -55,6 +55,10 @@ impl Default for BashSettings {
 /// The settings of the group `codemode`: bounds of scripts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CodemodeSettings {
+    /// Whether a model that works by itself writes scripts.
+    pub mode: CodemodeMode,
+    /// Estimated tokens that tools may take in the description of `exec`.
+    pub inline_budget: u64,
     /// Memory of one script, in MiB.
     pub memory_mb: u64,
     /// Memory of all scripts together, in MiB.
@@ -90,6 +94,8 @@ pub struct CodemodeSettings {
 impl Default for CodemodeSettings {
     fn default() -> Self {
         Self {
+            mode: CodemodeMode::On,
+            inline_budget: 3_000,
             memory_mb: 256,
             memory_total_mb: 1_024,
             cpu_seconds: 60,
@@ -107,6 +113,17 @@ impl Default for CodemodeSettings {
             cells_max: 128,
         }
     }
+}
+
+/// Whether a model that works by itself writes scripts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CodemodeMode {
+    /// It does not: there is no tool `exec`.
+    Off,
+    /// It may, and calls tools itself, too.
+    On,
+    /// It calls tools by scripts only.
+    Only,
 }
 
 /// The settings of the group `sandbox`: how commands are confined.
@@ -199,6 +216,27 @@ pub enum EvalEngine {
     Fresh,
     /// Everything; one process answers all calls.
     Persistent,
+}
+
+impl CodemodeMode {
+    /// The mode of this name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        match name {
+            "off" => Some(Self::Off),
+            "on" => Some(Self::On),
+            "only" => Some(Self::Only),
+            _ => None,
+        }
+    }
+
+    /// The name in settings.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::On => "on",
+            Self::Only => "only",
+        }
+    }
 }
 
 impl ReadableMode {

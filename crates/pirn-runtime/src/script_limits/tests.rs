@@ -22,6 +22,7 @@ fn limits_are_those_of_the_settings() {
         store_value_characters: 17,
         store_characters: 18,
         cells_max: 5,
+        ..CodemodeSettings::default()
     };
     let limits = script_limits(&settings);
     assert_eq!(limits.vm.memory_bytes, 64 << 20);
