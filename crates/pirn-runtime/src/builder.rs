@@ -237,7 +237,7 @@ impl RuntimeBuilder {
             .clone()
             .unwrap_or_else(|| SpillFolder::temporary(&self.env.temp_dir));
         let tools_options = self.tools_options(sandbox, &background, &spill);
-        register_builtin(&registry, self.builtin, tools_options);
+        register_builtin(&registry, self.builtin, tools_options.clone());
         register_all(&registry, self.tools);
         let servers = self
             .servers
@@ -277,6 +277,7 @@ impl RuntimeBuilder {
         let told = told_by(self.approvals.as_ref(), servers.as_ref(), &events);
         Ok(Runtime::from_parts(Inner {
             registry,
+            tools_options: Arc::new(tools_options),
             hooks: self.hooks,
             project: Arc::from(project.as_str()),
             approvals: self.approvals.clone(),

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use pirn_eval::{EVAL_TOOL_NAME, EvalReport};
+use pirn_mcp::FindReachedTools;
 use pirn_tool::{
     CallContext, CallOutcome, CallRequest, EventCall, EventKind, Pipeline, Policy, Registry, Run,
     RuntimeEvent,
@@ -13,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 use crate::error::{Error, ErrorKind};
 use crate::evals::EvalRun;
 use crate::runtime::Runtime;
+use crate::servers::reached_tools;
 use crate::tool_filter::ToolFilter;
 
 /// What a client sees and may do.
@@ -24,6 +26,18 @@ pub struct ClientOptions {
     pub policy: Arc<dyn Policy>,
     /// For whom the calls are made, such as the client of a gateway; empty where there is only one.
     pub caller: String,
+    /// Whether calls wait for servers that are still starting.
+    pub starting_servers: StartingServers,
+}
+
+/// What calls do about the servers that they reach and that are still starting.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum StartingServers {
+    /// Nothing: whoever makes the calls has waited for them.
+    #[default]
+    Ignored,
+    /// They wait: a program for the servers whose tools it names, a search for all.
+    AwaitedByCalls,
 }
 
 impl ClientOptions {
@@ -33,6 +47,7 @@ impl ClientOptions {
             tools: ToolFilter::default(),
             policy: Arc::new(policy),
             caller: String::new(),
+            starting_servers: StartingServers::default(),
         }
     }
 }
@@ -58,6 +73,12 @@ impl Client {
     pub(crate) fn new(runtime: Runtime, options: ClientOptions) -> Self {
         let registry = options.tools.apply(runtime.registry());
         let mut builder = Pipeline::builder(registry).policy(options.policy);
+        if let (StartingServers::AwaitedByCalls, Some(servers)) =
+            (options.starting_servers, runtime.servers())
+        {
+            let find: FindReachedTools = Arc::new(reached_tools);
+            builder = builder.hook(Arc::new(servers.manager().wait_hook(find)));
+        }
         for hook in &runtime.inner().hooks {
             builder = builder.hook(Arc::clone(hook));
         }

@@ -63,6 +63,16 @@ impl EffectPolicy {
 }
 
 impl EffectPolicy {
+    /// Whether a person is asked about what is neither allowed nor denied.
+    pub(crate) fn asks(&self) -> bool {
+        self.otherwise == Otherwise::Ask
+    }
+
+    /// Whether these effects are allowed.
+    pub(crate) fn allows(&self, effects: Effects) -> bool {
+        self.allowed.contains(effects)
+    }
+
     /// Whether one of these effects is denied, whatever else is allowed.
     pub(crate) fn denies(&self, effects: Effects) -> bool {
         only(effects, |effect| self.denied.contains(effect)) != Effects::NONE

@@ -181,8 +181,14 @@ impl Evals {
         if let Some(problem) = self.unsafe_interpreter(language) {
             return EvalReport::refused(language, EvalFailureKind::Spawn, problem);
         }
+        let tool = self.tool(gates, admitted);
+        tool.evaluate(pipeline, context, arguments, updates).await
+    }
+
+    /// The tool `eval` over the kernel. `admitted` are the effects of tools that programs can call.
+    pub(crate) fn tool(&self, gates: Gates, admitted: Effects) -> EvalTool {
         let sandbox = self.confinement.sandbox();
-        let tool = EvalTool {
+        EvalTool {
             admitted,
             adapters: eval_adapters(AdapterOptions {
                 root: self.folder.clone(),
@@ -192,12 +198,11 @@ impl Evals {
             interpreters: self.interpreters.clone(),
             confinement: sandbox.and_then(|sandbox| sandbox.report().ok().cloned()),
             ..EvalTool::new(Arc::new(self.kernel.clone()), gates)
-        };
-        tool.evaluate(pipeline, context, arguments, updates).await
+        }
     }
 
     /// Why the interpreter of a language may not run: commands can put another program in its place.
-    fn unsafe_interpreter(&self, language: Language) -> Option<String> {
+    pub(crate) fn unsafe_interpreter(&self, language: Language) -> Option<String> {
         let interpreter = self.interpreters.of(language)?;
         // What would be run, wherever links lead.
         let real = interpreter.canonicalize().ok()?;

@@ -26,6 +26,7 @@ mod confinement;
 mod effect_policy;
 mod engine;
 mod error;
+mod eval_tool;
 mod evals;
 mod grants;
 mod host_questions;
@@ -37,19 +38,21 @@ mod scripts;
 mod server_questions;
 mod servers;
 mod tool_filter;
+mod tool_search;
 mod whole_results;
 
-pub use agent_policy::{AgentPolicy, Commands};
+pub use agent_policy::{AgentPolicy, Commands, Programs};
 pub use attended_policy::{Attendance, AttendedPolicy};
 pub use builder::{BuiltinTools, RuntimeBuilder};
-pub use client::{Client, ClientOptions};
+pub use client::{Client, ClientOptions, StartingServers};
 pub use confinement::{Confinement, Preparation, policy_spec};
 pub use effect_policy::{EffectPolicy, Otherwise};
 pub use error::{Error, ErrorKind};
 pub use evals::{EvalOptions, EvalRun, ProjectInterpreter, eval_sandbox};
 pub use grants::FileGrants;
 pub use permissions::{Permissions, Reach};
-pub use pirn_settings::HostEnv;
+pub use pirn_mcp::{McpExposure, SectionTools, ServerSelection};
+pub use pirn_settings::{CodemodeMode, HostEnv};
 pub use pirn_tools::{PICTURE_HELPER_ARGUMENT, picture_helper};
 pub use runtime::Runtime;
 pub use script_limits::{engine_options, script_limits};
@@ -60,6 +63,7 @@ pub use servers::{
     servers_of, sign_in_service, trace_file,
 };
 pub use tool_filter::ToolFilter;
+pub use tool_search::TOOL_SEARCH_NAME;
 pub use whole_results::{
     WHOLE_RESULT_BYTES_MAX, WHOLE_RESULTS_BYTES_MAX, WholeResult, WholeResults,
 };

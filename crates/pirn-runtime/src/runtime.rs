@@ -10,6 +10,7 @@ use pirn_file::SpillFolder;
 use pirn_sandbox::BackgroundChildren;
 use pirn_settings::HostEnv;
 use pirn_tool::{ApprovalQueue, EventBus, EventSubscription, Hook, Registry};
+use pirn_tools::ToolsOptions;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -31,6 +32,8 @@ pub struct Runtime {
 
 pub(crate) struct Inner {
     pub(crate) registry: Registry,
+    /// What the built-in tools go by.
+    pub(crate) tools_options: Arc<ToolsOptions>,
     pub(crate) hooks: Vec<Arc<dyn Hook>>,
     /// The folder, as questions and answers name it.
     pub(crate) project: Arc<str>,

@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pirn_codemode::{
-    CatalogOptions, ExecTool, LayoutKind, MissingToolsSource, ModelHost, OutputFolder,
-    YIELD_AFTER_DEFAULT,
+    CatalogOptions, EXEC_TOOL_NAME, ExecTool, LayoutKind, MissingToolsSource, ModelHost,
+    OutputFolder, WAIT_TOOL_NAME, YIELD_AFTER_DEFAULT,
 };
+use pirn_tool::Exposure;
 
 use crate::client::Client;
 use crate::error::Error;
@@ -58,5 +59,15 @@ impl Client {
         let tool = exec.into_tool().with_loadout_hook(hook);
         self.registry().register(tool);
         Ok(())
+    }
+
+    /// Takes `exec` and `wait` from this client again. Scripts that go on do so.
+    pub fn withdraw_scripts(&self) {
+        for name in [EXEC_TOOL_NAME, WAIT_TOOL_NAME] {
+            if let Some(tool) = self.registry().get(name) {
+                self.registry()
+                    .register(tool.with_exposure(Exposure::Hidden));
+            }
+        }
     }
 }

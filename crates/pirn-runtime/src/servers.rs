@@ -4,14 +4,17 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use pirn_codemode::{MissingTools, ToolNames};
+use pirn_codemode::{EXEC_TOOL_NAME, MissingTools, ToolNames, tool_names};
+use pirn_eval::EVAL_TOOL_NAME;
 use pirn_mcp::{
-    Clock, ConfigEnvironment, Elicitor, ManagerFolders, ManagerOptions, McpManager, OAuth,
-    OAuthOptions, RESOURCE_TOOL_NAMES, ServerEntry, ServerSelection, ServerState, ServerStatus,
-    SpillFolder, Tracing, TransportEntry,
+    Clock, ConfigEnvironment, Elicitor, ManagerFolders, ManagerOptions, McpExposure, McpManager,
+    OAuth, OAuthOptions, RESOURCE_TOOL_NAMES, ReachedTools, SectionTools, ServerEntry,
+    ServerSelection, ServerState, ServerStatus, SpillFolder, Tracing, TransportEntry,
+    servers_section,
 };
 use pirn_settings::{HostEnv, SandboxSettings};
 use pirn_tool::{Registry, matches_pattern, mcp_namespace, to_identifier};
+use serde_json::Value;
 
 use crate::confinement::policy_spec;
 use crate::error::{Error, ErrorKind};
@@ -146,6 +149,24 @@ impl Servers {
         tools.collect()
     }
 
+    /// What a system prompt says about the servers, where their tools are reached through these; `None` where it says nothing.
+    pub fn section(&self, tools: &SectionTools) -> Option<String> {
+        let servers = self.manager.servers().into_iter();
+        let summaries: Vec<_> = servers
+            .filter(|server| server.state != ServerState::Disabled)
+            .map(|server| server.summary())
+            .collect();
+        servers_section(&summaries, tools)
+    }
+
+    /// Whether a server has, or may have, tools that are shown in this way.
+    pub fn may_expose(&self, exposure: McpExposure) -> bool {
+        let servers = self.manager.servers();
+        servers
+            .iter()
+            .any(|server| server.summary().exposures.contains(&exposure))
+    }
+
     /// Lets the servers close.
     pub(crate) async fn shutdown(&self) {
         self.manager.shutdown().await;
@@ -161,6 +182,29 @@ pub fn servers_of(tools: &ToolNames) -> ServerSelection<'_> {
         ServerSelection::Visible
     } else {
         ServerSelection::Names(&tools.names)
+    }
+}
+
+/// The tools that the program of a call may reach; `None` for a call that runs none.
+pub(crate) fn reached_tools(tool: &str, arguments: &Value) -> Option<ReachedTools> {
+    let code = arguments.get("code")?.as_str()?;
+    match tool {
+        EXEC_TOOL_NAME => {
+            let ToolNames { names, reaches_all } = tool_names(code);
+            Some(if reaches_all {
+                ReachedTools::All
+            } else {
+                ReachedTools::Named(names)
+            })
+        }
+        EVAL_TOOL_NAME => {
+            let is_between = |sign: char| !sign.is_alphanumeric() && sign != '_';
+            let mut words: Vec<String> = code.split(is_between).map(str::to_owned).collect();
+            words.sort_unstable();
+            words.dedup();
+            Some(ReachedTools::Named(words))
+        }
+        _ => None,
     }
 }
 

@@ -220,6 +220,25 @@ impl Registry {
         self.set_active(&all);
     }
 
+    /// Declares tools that were found by a search, after those that are declared already. A name without a tool counts as soon as
+    /// there is one. In a view, unlike with [`Self::activate`], what becomes active beneath still shows.
+    pub fn load(&self, names: &[&str]) {
+        let mut all = self.read(|state| state.loaded.names());
+        for name in names {
+            if !self.is_active(name) && !all.iter().any(|known| known == name) {
+                all.push((*name).to_owned());
+            }
+        }
+        self.write(|state| state.set_loaded(all));
+    }
+
+    /// Declares these tools besides those that are active by themselves, and no others that were loaded before: what a
+    /// conversation that is taken up had loaded.
+    pub fn set_loaded(&self, names: &[&str]) {
+        self.write(|state| state.set_loaded(Vec::new()));
+        self.load(names);
+    }
+
     /// A number that grows with every change, for caches of what depends on the tools. Costs no more than a look at a counter
     /// for every registry that is viewed.
     pub fn generation(&self) -> u64 {
@@ -287,18 +306,27 @@ impl Registry {
 
     fn active_names(&self) -> Vec<String> {
         let (own, is_set) = self.read(|state| (state.active.names(), state.is_active_set));
-        match &self.beneath {
+        let mut names = match &self.beneath {
             Some(view) if !is_set => {
                 let mut names = view.active_names();
                 names.extend(own);
                 names
             }
             Some(_) | None => own,
+        };
+        for loaded in self.read(|state| state.loaded.names()) {
+            if !names.contains(&loaded) {
+                names.push(loaded);
+            }
         }
+        names
     }
 
     fn is_active(&self, name: &str) -> bool {
-        let (own, is_set) = self.read(|state| (state.active.contains(name), state.is_active_set));
+        let (own, is_set) = self.read(|state| {
+            let own = state.active.contains(name) || state.loaded.contains(name);
+            (own, state.is_active_set)
+        });
         own || (!is_set
             && self
                 .beneath

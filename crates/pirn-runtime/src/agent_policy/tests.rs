@@ -99,3 +99,121 @@ fn a_denial_wins_over_everything() {
         Decision::Deny { .. }
     ));
 }
+
+fn attended(folder: &Path) -> AgentPolicy {
+    AgentPolicy::new(EffectPolicy::new(Effects::NONE, Otherwise::Ask), folder)
+}
+
+fn reason(decision: Decision) -> String {
+    match decision {
+        Decision::Allow => panic!("it is allowed"),
+        Decision::Ask { reason } | Decision::Deny { reason } => reason,
+    }
+}
+
+/// The rows of the table about `eval`: with a person each program is shown; without one it takes the setting and the flag.
+#[test]
+fn programs_are_asked_about_and_without_a_person_need_two_words() {
+    let folder = tempfile::tempdir().unwrap();
+    let eval = ToolSpec::new(EVAL_TOOL_NAME, "Runs").effects(Effects::READ | Effects::PROCESS);
+    let arguments = json!({"language": "python", "code": "1"});
+    let asks = attended(folder.path());
+    assert!(matches!(
+        decide(&asks, &eval, &arguments),
+        Decision::Ask { .. }
+    ));
+    let yes = EffectPolicy::new(Effects::PROCESS, Otherwise::deny("nobody"));
+    for (effects, run_unattended, is_allowed) in [
+        (yes.clone(), true, true),
+        (yes, false, false),
+        (
+            EffectPolicy::new(Effects::NONE, Otherwise::deny("nobody")),
+            true,
+            false,
+        ),
+    ] {
+        let policy = AgentPolicy::new(effects, folder.path()).programs(Programs {
+            run_unattended,
+            ..Programs::default()
+        });
+        let decision = decide(&policy, &eval, &arguments);
+        assert_eq!(decision == Decision::Allow, is_allowed);
+        if !is_allowed {
+            let reason = reason(decision);
+            assert!(
+                reason.contains("eval.allowNonInteractive") && reason.contains("--yes=process"),
+                "{reason}"
+            );
+        }
+    }
+    let input = PolicyInput {
+        tool: &eval,
+        arguments: &arguments,
+        origin: Origin::Model,
+    };
+    assert_eq!(asks.offer(input).choices, [Choice::ONCE]);
+    let remembers = asks.programs(Programs {
+        are_remembered: true,
+        ..Programs::default()
+    });
+    assert_eq!(
+        remembers.offer(input).choices,
+        [Choice::ONCE, Choice::new(Scope::Session, Covers::Arguments)]
+    );
+}
+
+/// A change outside the writable folders is asked about as the very file that would be changed; Pirn's own folder is closed to
+/// everybody.
+#[cfg(unix)]
+#[tokio::test]
+async fn a_change_outside_is_shown_as_the_file_that_it_is() {
+    let outer = tempfile::tempdir().unwrap();
+    let outer = outer.path().canonicalize().unwrap();
+    let folder = outer.join("project");
+    std::fs::create_dir_all(&folder).unwrap();
+    let home = outer.join("home");
+    std::fs::create_dir_all(home.join(".pirn")).unwrap();
+    std::os::unix::fs::symlink(&outer, folder.join("out")).unwrap();
+    let env = crate::HostEnv {
+        home: Some(home.clone()),
+        pirn_home: Some(home.join(".pirn")),
+        temp_dir: outer.join("temporary"),
+        ..crate::HostEnv::default()
+    };
+    std::fs::create_dir_all(&env.temp_dir).unwrap();
+    let runtime = Runtime::builder(env, &folder).build().unwrap();
+    let write = ToolSpec::new("write", "Writes").effects(Effects::READ | Effects::WRITE);
+    let asks = attended(&folder).confined_as(&runtime);
+    let denies = policy(&folder).confined_as(&runtime);
+    let linked = json!({"path": "out/c.txt"});
+    let question = reason(decide(&asks, &write, &linked));
+    assert!(question.contains("sandbox.writeRoots"), "{question}");
+    let denial = reason(decide(&denies, &write, &linked));
+    let flag = format!("--allow-write {} allows it", outer.display());
+    assert!(denial.contains(&flag), "{denial}");
+    let input = PolicyInput {
+        tool: &write,
+        arguments: &linked,
+        origin: Origin::Model,
+    };
+    let offer = asks.offer(input);
+    let path = outer.join("c.txt");
+    assert_eq!(offer.target, Some(Target::Path { path }));
+    assert_eq!(
+        offer.choices,
+        [
+            Choice::ONCE,
+            Choice::new(
+                Scope::Run,
+                Covers::Folder {
+                    path: outer.clone()
+                }
+            )
+        ]
+    );
+    for path in ["~/.pirn/auth.json", "../home/.pirn/auth.json"] {
+        let decision = decide(&asks, &write, &json!({"path": path}));
+        assert!(matches!(decision, Decision::Deny { .. }), "{decision:?}");
+    }
+    runtime.shutdown().await;
+}

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use super::{Entry, Start, starts_active};
+use super::{Entry, PENDING_MAX, Start, starts_active};
 use crate::tool::{Exposure, Tool};
 
 #[derive(Debug, Default)]
@@ -13,6 +13,8 @@ pub(super) struct State {
     pub(super) active: ActiveNames,
     /// Whether `active` is all there is, in a view; before, what is active beneath is active too.
     pub(super) is_active_set: bool,
+    /// Found by a search, and active besides.
+    pub(super) loaded: ActiveNames,
     /// Names that become active once there are tools of these names.
     pub(super) pending: Vec<String>,
     pub(super) generation: u64,
@@ -87,6 +89,16 @@ impl State {
             self.active.add(&name);
         }
         self.generation += 1;
+    }
+
+    /// Sets what was found by a search.
+    pub(super) fn set_loaded(&mut self, mut names: Vec<String>) {
+        names.truncate(PENDING_MAX);
+        let next = ActiveNames::new(names);
+        if next != self.loaded {
+            self.loaded = next;
+            self.generation += 1;
+        }
     }
 
     /// Sets what is active and what becomes so later.
