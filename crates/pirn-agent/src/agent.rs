@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use pirn_model::{BashExecutionMessage, Message, Model, ThinkingLevel, UserMessage};
+use pirn_model::{BashExecutionMessage, Instructions, Message, Model, ThinkingLevel, UserMessage};
 use pirn_session::{Entry, EntryBody, Session};
 use pirn_tool::{EventBus, EventSubscription};
 use tokio::sync::{mpsc, oneshot, watch};
@@ -153,6 +153,7 @@ impl Agent {
             runtime_events,
         } = parts;
         keep_choice(&mut session, &choice)?;
+        restore_tools(&*tools, &session);
         let cost_before = session.tree().usage().cost;
         let (events, receiver) = mpsc::channel(options.events_max.max(1));
         let (jobs, asked) = mpsc::channel(JOBS_MAX);
@@ -319,6 +320,7 @@ impl Agent {
         }
         let mut session = lock(&self.shared.session);
         if session.set_leaf(entry_id) {
+            restore_tools(&*self.shared.tools, &session);
             Ok(())
         } else {
             Err(AgentError::UnknownEntry(
@@ -334,6 +336,7 @@ impl Agent {
             return Err(AgentError::Busy);
         }
         keep_choice(&mut session, &lock(&self.shared.choice))?;
+        restore_tools(&*self.shared.tools, &session);
         Ok(std::mem::replace(&mut *lock(&self.shared.session), session))
     }
 
@@ -462,6 +465,13 @@ impl Shared {
     pub(crate) fn feed_event(&self, event: AgentEvent) {
         self.feed.add(event);
     }
+}
+
+/// Lets the tools be those that the model was told of at this place of the session.
+fn restore_tools(tools: &dyn Tools, session: &Session) {
+    let declared = Instructions::of(&session.tree().context().messages).tools;
+    let names: Vec<String> = declared.into_iter().map(|tool| tool.name).collect();
+    tools.restore(&names);
 }
 
 /// Keeps which model is asked, where the session does not say it.

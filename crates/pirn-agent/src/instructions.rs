@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 
 use pirn_tool::PreparedLoadout;
 
+use crate::resources::Resources;
+
 const PREAMBLE: &str = "\
 You are Pirn, a coding agent. You work in the user's project with the tools you are given, and you do what was asked: no more, no \
 less.
 
-Look before you change something, and check what you did. When several calls are needed, write one program for `exec`: it calls \
-tools as async functions, in loops and in parallel, and only what it returns or prints comes back to you. A call that is denied \
-stays denied: go on without it, and say in your answer what you could not do and which flag allows it. Answer briefly, with the \
+Look before you change something, and check what you did. A call that is denied stays denied: go on without it, and say in your answer what you could not do and which flag allows it. Answer briefly, with the \
 result first.";
 
 /// Names of files with instructions; of each folder the first one counts.
@@ -26,6 +26,8 @@ const CONTEXT_FILES: [&str; 5] = [
 ];
 /// A file of instructions; more would leave a model no room to work.
 const CONTEXT_FILE_BYTES_MAX: u64 = 256 << 10;
+/// Tools that read files, the best one first: the last one does it in a program.
+const READERS: [&str; 3] = ["read", "bash", "exec"];
 /// A prompt of the user's own in place of Pirn's.
 const SYSTEM_FILE: &str = "SYSTEM.md";
 /// What the user adds to it.
@@ -50,8 +52,8 @@ pub struct Prompt {
     pub addenda: Vec<String>,
     /// Instructions of the user and of the project, as the model reads them.
     pub project_context: String,
-    /// The skills that there are, as the model reads them.
-    pub skills: String,
+    /// Skills that the model is told of.
+    pub resources: Resources,
     /// The folder that is worked in.
     pub cwd: PathBuf,
 }
@@ -103,9 +105,21 @@ impl Prompt {
                 ContextFiles::Read => project_context(cwd, home)?,
                 ContextFiles::LeftOut => String::new(),
             },
-            skills: String::new(),
+            resources: Resources::default(),
             cwd: cwd.to_owned(),
         })
+    }
+
+    /// The skills, where the model has a tool to read them with.
+    fn skills(&self, loadout: &PreparedLoadout) -> String {
+        let declared = |name: &&str| {
+            let mut declarations = loadout.declarations.iter();
+            declarations.any(|declaration| declaration.tool.spec().name == *name)
+        };
+        match READERS.iter().copied().find(declared) {
+            Some(reader) => self.resources.skills_section(reader),
+            None => String::new(),
+        }
     }
 
     /// The sections, in order, with the advice of the declared tools.
@@ -121,7 +135,7 @@ impl Prompt {
             ("rules", rules),
             ("addendum", self.addenda.join("\n\n")),
             ("project_context", self.project_context.clone()),
-            ("skills", self.skills.clone()),
+            ("skills", self.skills(loadout)),
             ("cwd", self.cwd.to_string_lossy().into_owned()),
         ];
         sections
@@ -146,7 +160,7 @@ fn rules(loadout: &PreparedLoadout) -> String {
     rules.join("\n")
 }
 
-fn text_of(path: &Path) -> Result<String, PromptError> {
+pub(crate) fn text_of(path: &Path) -> Result<String, PromptError> {
     let content = read_bounded(path).map_err(|error| PromptError {
         path: path.to_owned(),
         error,

@@ -44,6 +44,7 @@ mod interrupted;
 mod machine;
 mod options;
 mod ports;
+mod resources;
 mod result;
 mod retry;
 mod rpc;
@@ -66,6 +67,7 @@ pub use machine::{
 };
 pub use options::{AgentOptions, CompactionOptions, Wakes};
 pub use ports::{Conversation, ModelChoice, Models, Tools};
+pub use resources::{PromptTemplate, ResourcePlaces, Resources, Skill, UnknownSkill};
 pub use result::result_message;
 pub use retry::RetryOptions;
 pub use rpc::{RPC_COMMANDS, RpcError, RpcServer};

@@ -73,6 +73,15 @@ pub trait Tools: Send + Sync {
     /// What the model is to know now.
     fn declarations(&self) -> Declarations;
 
+    /// Called before what the user says is kept: waits for what the model should know from the beginning, for a bounded time.
+    fn before_prompt<'a>(&'a self, _cancel: &'a CancellationToken) -> BoxFuture<'a, ()> {
+        Box::pin(ready(()))
+    }
+
+    /// Called when the conversation goes on at another place: `declared` are the tools that the model was told of there. Those
+    /// that it had loaded are to be declared again.
+    fn restore(&self, _declared: &[String]) {}
+
     /// Makes one call. When `cancel` fires it ends soon, and has a result even so.
     fn call<'a>(
         &'a self,

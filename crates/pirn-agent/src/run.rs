@@ -55,6 +55,8 @@ impl<'a> Run<'a> {
     pub(crate) async fn carry_out(&mut self) -> Result<End, pirn_session::Error> {
         self.tell(AgentEvent::AgentStart).await;
         self.answer_interrupted().await?;
+        let cancel = self.cancel.clone();
+        pass_on(self.shared, self.shared.tools.before_prompt(&cancel)).await;
         self.declare().await?;
         loop {
             let step = lock(&self.shared.machine).next_step();
