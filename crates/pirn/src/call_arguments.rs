@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueHint};
 use pirn_runtime::{Permissions, Reach, ToolFilter};
-use pirn_settings::FlagValues;
+use pirn_settings::{FlagValues, ProjectFileKind};
 use pirn_tool::Effects;
 
 use crate::arguments::{
@@ -15,6 +15,7 @@ use crate::failure::Failure;
 use crate::invocation::Invocation;
 use crate::mcp::Configuration;
 use crate::project::Project;
+use crate::trust::TrustQuestion;
 
 /// What calls may be made, in which project, and how they are confined.
 #[derive(Debug, Args)]
@@ -28,6 +29,7 @@ pub(crate) struct CallArguments {
         long,
         value_name = "NAMES",
         value_delimiter = ',',
+        allow_hyphen_values = true,
         help_heading = "Tools"
     )]
     tools: Vec<String>,
@@ -88,12 +90,24 @@ impl CallArguments {
     pub(crate) fn project(
         &self,
         folder: &Path,
+        flags: FlagValues,
+        invocation: &Invocation,
+    ) -> Result<Project, Failure> {
+        self.project_with(folder, flags, &[], TrustQuestion::Asked, invocation)
+    }
+
+    /// Like [`Self::project`], for a command that uses more of its files, and says whether a person is asked about them.
+    pub(crate) fn project_with(
+        &self,
+        folder: &Path,
         mut flags: FlagValues,
+        more_kinds: &[ProjectFileKind],
+        question: TrustQuestion,
         invocation: &Invocation,
     ) -> Result<Project, Failure> {
         self.confinement.add_to(&mut flags)?;
-        let kinds = self.mcp.file_kinds();
-        Project::open(folder, kinds, &self.approval, &flags, invocation)
+        let kinds = [self.mcp.file_kinds(), more_kinds].concat();
+        Project::open_with(folder, &kinds, &self.approval, question, &flags, invocation)
     }
 
     /// The servers to use.

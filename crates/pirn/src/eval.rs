@@ -64,10 +64,6 @@ pub(crate) fn run(arguments: &EvalArguments, invocation: &Invocation) -> Result<
         &setting_flags(arguments)?,
         invocation,
     )?;
-    let project_interpreter = match project.trust {
-        Trust::Trusted => ProjectInterpreter::Used,
-        Trust::Untrusted => ProjectInterpreter::Ignored,
-    };
     let mut settings = project.settings;
     // Commands that a program runs are confined as it is.
     settings.sandbox = eval_sandbox(&settings);
@@ -78,7 +74,7 @@ pub(crate) fn run(arguments: &EvalArguments, invocation: &Invocation) -> Result<
         arguments,
         answering: &answering,
         settings: &settings,
-        project_interpreter,
+        trust: project.trust,
         screen: &screen,
         invocation,
     };
@@ -138,12 +134,23 @@ fn state_store(arguments: &EvalArguments) -> Result<Arc<dyn StateStore>, Failure
     }
 }
 
+/// How programs are run, in a project that is trusted or not.
+pub(crate) fn eval_options(trust: Trust) -> Result<EvalOptions, Failure> {
+    Ok(EvalOptions {
+        project_interpreter: match trust {
+            Trust::Trusted => ProjectInterpreter::Used,
+            Trust::Untrusted => ProjectInterpreter::Ignored,
+        },
+        ..EvalOptions::new(kernel::broker_program()?)
+    })
+}
+
 /// What one program is run with.
 struct Work<'a> {
     arguments: &'a EvalArguments,
     answering: &'a Answering,
     settings: &'a Settings,
-    project_interpreter: ProjectInterpreter,
+    trust: Trust,
     screen: &'a Screen,
     invocation: &'a Invocation,
 }
@@ -164,8 +171,7 @@ impl Work<'_> {
             })
             .evals(EvalOptions {
                 state: store,
-                project_interpreter: self.project_interpreter,
-                ..EvalOptions::new(kernel::broker_program()?)
+                ..eval_options(self.trust)?
             });
         if let Some(approvals) = approvals {
             builder = builder.approvals(approvals.clone());

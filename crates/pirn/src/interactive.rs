@@ -8,11 +8,9 @@ mod translate;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use clap::Parser as _;
-use pirn_agent::{
-    Agent, AgentEvent, AgentEvents, AgentOptions, AgentParts, ClientTools, ModelChoice, Wakes,
-};
-use pirn_runtime::{ClientOptions, Confinement, Otherwise, Permissions, Runtime};
-use pirn_settings::{FlagValues, TuiMode};
+use pirn_agent::{Agent, AgentEvent, AgentEvents, AgentOptions, AgentParts, ModelChoice, Wakes};
+use pirn_runtime::{ClientOptions, Confinement, Otherwise, Runtime, StartingServers};
+use pirn_settings::TuiMode;
 use pirn_terminal::{ColorDepth, Connection, Style};
 use pirn_tool::ApprovalQueue;
 use pirn_tui::{AppOptions, Cursor, EventSender, Keymap, Presentation, RunOptions, UiEvent};
@@ -20,6 +18,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::arguments::{Command, CommandLine};
 use crate::command_line;
+use crate::eval::eval_options;
 use crate::event_loop;
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
@@ -28,6 +27,7 @@ use crate::mcp::{TraceWhen, server_options};
 use crate::prompt::{CatalogModels, PromptArguments, Work, choice, session};
 use crate::questions;
 use crate::text_editor::TextEditor;
+use crate::trust::TrustQuestion;
 use crate::variables::{ACCESSIBLE, COLORTERM, SSH_CONNECTION, TERM};
 use guardian::Guardian;
 use orders::Orders;
@@ -64,12 +64,12 @@ fn no_arguments() -> Result<Box<PromptArguments>, Failure> {
 pub(crate) fn run(invocation: &Invocation) -> Result<Exit, Failure> {
     let arguments = no_arguments()?;
     let cwd = invocation.host.cwd.clone();
-    let project = arguments
-        .calls
-        .project(&cwd, FlagValues::default(), invocation)?;
+    let project = arguments.project(&cwd, TrustQuestion::Asked, invocation)?;
     let settings = project.settings_for_model();
     let configuration = arguments.calls.servers(&project, &cwd, invocation)?;
-    let mut builder = Runtime::builder(invocation.host.clone(), &cwd).settings(settings.clone());
+    let mut builder = Runtime::builder(invocation.host.clone(), &cwd)
+        .settings(settings.clone())
+        .evals(eval_options(project.trust)?);
     if let Some(configuration) = &configuration {
         builder = builder.servers(server_options(configuration, TraceWhen::Asked));
     }
@@ -86,6 +86,7 @@ pub(crate) fn run(invocation: &Invocation) -> Result<Exit, Failure> {
         arguments: &arguments,
         invocation,
         settings: &settings,
+        trust: project.trust,
         cwd: &cwd,
     };
     let guardian = {
@@ -121,18 +122,14 @@ struct Conversation {
 async fn begin(work: &Work<'_>, runtime: &Runtime) -> Result<Conversation, Failure> {
     let http = crate::catalog::http_client()?;
     let chosen = choice::choose(work.arguments, work.invocation, &http).await?;
-    let models = Arc::new(CatalogModels::new(work.invocation, http)?);
+    let models = Arc::new(CatalogModels::new(work.arguments, work.invocation, http)?);
     let client = runtime.client(ClientOptions {
-        tools: work.arguments.calls.filter(),
-        ..ClientOptions::new(work.policy(Otherwise::Ask))
+        tools: work.arguments.filter()?,
+        starting_servers: StartingServers::AwaitedByCalls,
+        ..ClientOptions::new(work.policy(runtime, Otherwise::Ask))
     });
-    let user = runtime.client(ClientOptions::new(Permissions::of_user()));
-    let tools = ClientTools::new(
-        client,
-        user.clone(),
-        models.script_tools(chosen.model.api),
-        work.prompt(None)?,
-    )?;
+    let user = work.user(runtime);
+    let tools = work.tools(client, user.clone(), &models, chosen.model.api, None)?;
     let parts = AgentParts {
         session: session::open(work.arguments, work.invocation, work.cwd)?,
         models: Arc::clone(&models) as Arc<dyn pirn_agent::Models>,

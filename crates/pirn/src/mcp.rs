@@ -27,7 +27,7 @@ use pirn_tool::closest;
 
 pub(crate) use arguments::{ConfigurationArguments, McpArguments};
 pub(crate) use configuration::{Configuration, overview};
-pub(crate) use servers::{TraceWhen, server_options, settle_and_tell};
+pub(crate) use servers::{TraceWhen, missing_note, server_options, settle_and_tell};
 
 /// Runs one of the commands.
 pub(crate) fn run(arguments: &McpArguments, invocation: &Invocation) -> Result<Exit, Failure> {

@@ -9,7 +9,7 @@ use crate::arguments::ApprovalArguments;
 use crate::failure::Failure;
 use crate::invocation::Invocation;
 use crate::settings::told;
-use crate::trust::decide;
+use crate::trust::{TrustQuestion, decide};
 
 /// The project that a command works in.
 #[derive(Debug)]
@@ -31,7 +31,26 @@ impl Project {
         flags: &FlagValues,
         invocation: &Invocation,
     ) -> Result<Self, Failure> {
-        let trust = decide(folder, kinds, approval, invocation)?;
+        Self::open_with(
+            folder,
+            kinds,
+            approval,
+            TrustQuestion::Asked,
+            flags,
+            invocation,
+        )
+    }
+
+    /// Like [`Self::open`], and says whether a person is asked.
+    pub(crate) fn open_with(
+        folder: &Path,
+        kinds: &[ProjectFileKind],
+        approval: &ApprovalArguments,
+        question: TrustQuestion,
+        flags: &FlagValues,
+        invocation: &Invocation,
+    ) -> Result<Self, Failure> {
+        let trust = decide(folder, kinds, approval, question, invocation)?;
         let loaded = Settings::load_with_flags(folder, trust, &invocation.host, flags);
         let loaded = told(loaded)?;
         Ok(Self {

@@ -6,33 +6,44 @@ pub(crate) mod choice;
 mod model;
 mod output;
 mod request;
+mod resources;
+mod server_notes;
 pub(crate) mod session;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use pirn_agent::{
-    Agent, AgentEvents, AgentOptions, AgentParts, ClientTools, ContextFiles, End, MachineOptions,
-    ModelChoice, Prompt, RpcServer, Wakes, WhileBusy,
+    Agent, AgentEvent, AgentEvents, AgentOptions, AgentParts, ClientTools, ContextFiles, End,
+    MachineOptions, ModelChoice, Prompt, Resources, RpcServer, Wakes, WhileBusy,
 };
-use pirn_model::FailureKind;
+use pirn_codemode::EXEC_TOOL_NAME;
+use pirn_eval::{EVAL_TOOL_NAME, Gates, NonInteractive, ProgramQuestions};
+use pirn_model::{Api, Block, FailureKind, UserContent, UserMessage};
 use pirn_runtime::{
-    AgentPolicy, Attendance, AttendedPolicy, Client, ClientOptions, Confinement, FileGrants,
-    Otherwise, Permissions, Runtime,
+    AgentPolicy, Attendance, AttendedPolicy, Client, ClientOptions, CodemodeMode, Confinement,
+    FileGrants, Otherwise, Permissions, Programs, Runtime, StartingServers,
 };
-use pirn_settings::{FlagValues, Settings};
-use pirn_tool::ApprovalQueue;
+use pirn_settings::{Settings, Trust};
+use pirn_terminal::on_one_line;
+use pirn_tool::{ApprovalQueue, CallRequest, ContentBlock};
+use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use crate::call_arguments::working_folder;
+use crate::eval::eval_options;
 use crate::event_loop;
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
 use crate::invocation::Invocation;
-use crate::mcp::{Configuration, TraceWhen, server_options, settle_and_tell};
+use crate::mcp::{Configuration, TraceWhen, server_options};
 use crate::standard;
+use crate::trust::TrustQuestion;
 use answer_schema::AnswerSchema;
 use arguments::Mode;
 use output::Output;
+use request::Messages;
+use server_notes::ServerNotes;
 
 pub(crate) use arguments::PromptArguments;
 pub(crate) use model::CatalogModels;
@@ -41,20 +52,27 @@ pub(crate) use session::SESSIONS_FOLDER;
 pub(crate) fn run(arguments: &PromptArguments, invocation: &Invocation) -> Result<Exit, Failure> {
     let named = session::own_folder(arguments, invocation)?;
     let cwd = working_folder(arguments.calls.cwd.as_ref().or(named.as_ref()), invocation)?;
-    let project = arguments
-        .calls
-        .project(&cwd, FlagValues::default(), invocation)?;
+    let project = arguments.project(&cwd, TrustQuestion::Never, invocation)?;
     let settings = project.settings_for_model();
-    let configuration = arguments.calls.servers(&project, &cwd, invocation)?;
+    let configuration = if arguments.no_tools {
+        None
+    } else {
+        arguments.calls.servers(&project, &cwd, invocation)?
+    };
     let front = match arguments.mode {
         Mode::Rpc if arguments.messages.is_empty() => Front::program(invocation),
         Mode::Rpc => {
             return Err(Failure::usage("--mode rpc takes no messages")
                 .hint("say them with the command `prompt` on standard input"));
         }
-        Mode::Text | Mode::Json => Front::Printer(request::messages(arguments, invocation)?),
+        Mode::Text | Mode::Json => {
+            let resources = resources::read(arguments, &cwd, project.trust, invocation);
+            Front::Printer(request::messages(arguments, invocation, &resources)?)
+        }
     };
-    let mut builder = Runtime::builder(invocation.host.clone(), &cwd).settings(settings.clone());
+    let mut builder = Runtime::builder(invocation.host.clone(), &cwd)
+        .settings(settings.clone())
+        .evals(eval_options(project.trust)?);
     if let Some(configuration) = &configuration {
         builder = builder.servers(server_options(configuration, TraceWhen::Asked));
     }
@@ -76,6 +94,7 @@ pub(crate) fn run(arguments: &PromptArguments, invocation: &Invocation) -> Resul
             arguments,
             invocation,
             settings: &settings,
+            trust: project.trust,
             cwd: &cwd,
         };
         let ended = work
@@ -105,7 +124,7 @@ pub(crate) fn run(arguments: &PromptArguments, invocation: &Invocation) -> Resul
 /// Who says what the model is to do.
 enum Front {
     /// The command line, with these messages.
-    Printer(Vec<String>),
+    Printer(Messages),
     /// Another program, which asks and answers in lines of JSON.
     Program {
         approvals: ApprovalQueue,
@@ -133,6 +152,8 @@ pub(crate) struct Work<'a> {
     pub(crate) arguments: &'a PromptArguments,
     pub(crate) invocation: &'a Invocation,
     pub(crate) settings: &'a Settings,
+    /// Whether the project's files count.
+    pub(crate) trust: Trust,
     pub(crate) cwd: &'a std::path::Path,
 }
 
@@ -146,19 +167,18 @@ impl Work<'_> {
     ) -> Result<Exit, Failure> {
         let http = crate::catalog::http_client()?;
         let chosen = choice::choose(self.arguments, self.invocation, &http).await?;
-        if let (Some(servers), Some(configuration)) = (runtime.servers(), configuration) {
-            let problems: Vec<_> = configuration.errors().cloned().collect();
-            let all = pirn_mcp::ServerSelection::Visible;
-            settle_and_tell(servers, &problems, all, stopped, self.invocation.display).await;
+        for problem in configuration.iter().flat_map(|found| found.errors()) {
+            standard::note(&on_one_line(&problem.to_string()));
         }
         let client = runtime.client(ClientOptions {
-            tools: self.arguments.calls.filter(),
+            tools: self.arguments.filter()?,
+            starting_servers: StartingServers::AwaitedByCalls,
             ..match &front {
-                Front::Printer(_) => ClientOptions::new(self.policy(denies())),
+                Front::Printer(_) => ClientOptions::new(self.policy(runtime, denies())),
                 Front::Program { attendance, .. } => ClientOptions::new(AttendedPolicy {
                     attendance: attendance.clone(),
-                    asks: self.policy(Otherwise::Ask),
-                    denies: self.policy(denies()),
+                    asks: self.policy(runtime, Otherwise::Ask),
+                    denies: self.policy(runtime, denies()),
                 }),
             }
         });
@@ -171,7 +191,7 @@ impl Work<'_> {
             None => None,
         };
         let output = Output::new(self.arguments.mode, self.invocation);
-        let (agent, mut events) = self.agent(&client, chosen, http, wakes, schema.as_ref())?;
+        let (agent, mut events) = self.agent(client, chosen, http, wakes, schema.as_ref())?;
         let messages = match front {
             Front::Printer(messages) => messages,
             Front::Program {
@@ -200,13 +220,22 @@ impl Work<'_> {
                 agent.abort();
             })
         };
+        let mut told = Told {
+            output: &output,
+            servers: ServerNotes::new(runtime.servers()),
+        };
         let mut end = End::Done;
-        for message in messages {
+        if let Some(focus) = &self.arguments.compact {
+            told.compact(&agent, &mut events, focus).await?;
+        }
+        let mut pictures = pictures(&self.user(runtime), &messages.images).await?;
+        for text in messages.texts {
             if stopped.is_cancelled() {
                 end = End::Aborted;
                 break;
             }
-            end = say(&agent, &mut events, message, &output).await?;
+            let message = with_pictures(text, std::mem::take(&mut pictures));
+            end = say(&agent, &mut events, message, &mut told).await?;
             if end != End::Done {
                 break;
             }
@@ -215,7 +244,13 @@ impl Work<'_> {
         if let (Some(schema), End::Done) = (&schema, &end) {
             fits = schema.read_answer(&output::answer(&agent)).map(drop);
             if let Err(why) = &fits {
-                end = say(&agent, &mut events, AnswerSchema::repair(why), &output).await?;
+                end = say(
+                    &agent,
+                    &mut events,
+                    with_pictures(AnswerSchema::repair(why), Vec::new()),
+                    &mut told,
+                )
+                .await?;
                 fits = schema.read_answer(&output::answer(&agent)).map(drop);
             }
         }
@@ -231,28 +266,34 @@ impl Work<'_> {
         }
     }
 
-    pub(crate) fn policy(&self, otherwise: Otherwise) -> AgentPolicy {
+    pub(crate) fn policy(&self, runtime: &Runtime, otherwise: Otherwise) -> AgentPolicy {
         let sandbox = &self.settings.sandbox;
+        let eval = &self.settings.eval;
         let permissions = self.arguments.permissions();
-        permissions.agent_policy(otherwise, self.cwd, sandbox)
+        permissions
+            .agent_policy(otherwise, self.cwd, sandbox)
+            .confined_as(runtime)
+            .programs(Programs {
+                are_asked_about: eval.require_confirmation,
+                are_remembered: eval.remember_approvals,
+                run_unattended: eval.allow_non_interactive,
+            })
     }
 
     fn agent(
         &self,
-        client: &Client,
+        client: Client,
         chosen: choice::Chosen,
         http: reqwest::Client,
         wakes: Wakes,
         schema: Option<&AnswerSchema>,
     ) -> Result<(Agent, AgentEvents), Failure> {
         let arguments = self.arguments;
-        let user = client
-            .runtime()
-            .client(ClientOptions::new(Permissions::of_user()));
-        let models = CatalogModels::new(self.invocation, http)?;
+        let models = CatalogModels::new(arguments, self.invocation, http)?;
+        let events = client.runtime().events().clone();
+        let user = self.user(client.runtime());
+        let tools = self.tools(client, user, &models, chosen.model.api, schema)?;
         let choice::Chosen { model, thinking } = chosen;
-        let scripts = models.script_tools(model.api);
-        let tools = ClientTools::new(client.clone(), user, scripts, self.prompt(schema)?)?;
         let choice = ModelChoice::new(model, thinking);
         let options = AgentOptions {
             machine: MachineOptions {
@@ -269,9 +310,59 @@ impl Work<'_> {
             tools: Arc::new(tools),
             choice,
             options,
-            runtime_events: Some(client.runtime().events().clone()),
+            runtime_events: Some(events),
         };
         Agent::start(parts).map_err(|error| Failure::from(anyhow::Error::new(error)))
+    }
+
+    /// The skills and templates that there are.
+    pub(crate) fn resources(&self) -> Resources {
+        resources::read(self.arguments, self.cwd, self.trust, self.invocation)
+    }
+
+    /// A client whose calls are the user's own.
+    pub(crate) fn user(&self, runtime: &Runtime) -> Client {
+        runtime.client(ClientOptions::new(Permissions::of_user()))
+    }
+
+    /// The tools of the conversation: those of `client`, scripts and programs.
+    pub(crate) fn tools(
+        &self,
+        client: Client,
+        user: Client,
+        models: &CatalogModels,
+        api: Api,
+        schema: Option<&AnswerSchema>,
+    ) -> Result<ClientTools, Failure> {
+        let codemode = &self.settings.codemode;
+        let filter = self.arguments.filter()?;
+        let mode = if filter.admits(EXEC_TOOL_NAME) {
+            codemode.mode
+        } else {
+            CodemodeMode::Off
+        };
+        let mut scripts = models.script_tools(api);
+        scripts.catalog.inline_budget_tokens =
+            usize::try_from(codemode.inline_budget).unwrap_or(usize::MAX);
+        if filter.admits(EVAL_TOOL_NAME) {
+            client.offer_evals(self.gates(client.runtime()), self.settings.eval.effects())?;
+        }
+        let prompt = self.prompt(schema)?;
+        Ok(ClientTools::new(client, user, scripts, mode, prompt)?)
+    }
+
+    /// What a program passes before it starts, after the policy has let its call through.
+    fn gates(&self, runtime: &Runtime) -> Gates {
+        let settings = &self.settings.eval;
+        Gates {
+            questions: ProgramQuestions::Never,
+            non_interactive: if settings.allow_non_interactive {
+                NonInteractive::Allowed
+            } else {
+                NonInteractive::Refused
+            },
+            ..Gates::new(runtime.approvals().cloned().unwrap_or_default())
+        }
     }
 
     pub(crate) fn prompt(&self, schema: Option<&AnswerSchema>) -> Result<Prompt, Failure> {
@@ -282,10 +373,16 @@ impl Work<'_> {
             ContextFiles::Read
         };
         let home = self.invocation.host.pirn_home.as_deref();
-        let mut prompt = Prompt::read(self.cwd, home, None, context_files).map_err(|error| {
-            Failure::usage_because(error, "the system prompt cannot be made")
-                .hint("--no-context-files leaves AGENTS.md and its like out")
-        })?;
+        let project = resources::trusted_folder(self.cwd, self.trust, self.invocation);
+        let mut prompt =
+            Prompt::read(self.cwd, home, project.as_deref(), context_files).map_err(|error| {
+                Failure::usage_because(error, "the system prompt cannot be made")
+                    .hint("--no-context-files leaves AGENTS.md and its like out")
+            })?;
+        prompt.resources = self.resources();
+        for problem in prompt.resources.problems() {
+            standard::note(&on_one_line(problem));
+        }
         if arguments.system_prompt.is_some() {
             prompt.preamble.clone_from(&arguments.system_prompt);
         }
@@ -305,18 +402,95 @@ fn denies() -> Otherwise {
     }
 }
 
+/// Where it is told what happens.
+struct Told<'a> {
+    output: &'a Output,
+    servers: ServerNotes<'a>,
+}
+
+impl Told<'_> {
+    fn event(&mut self, event: &AgentEvent) {
+        self.output.event(event);
+        self.servers.event(event);
+    }
+
+    /// Makes the session shorter, and tells what happens meanwhile.
+    async fn compact(
+        &mut self,
+        agent: &Agent,
+        events: &mut AgentEvents,
+        focus: &str,
+    ) -> Result<(), Failure> {
+        let focus = (!focus.is_empty()).then(|| focus.to_owned());
+        let mut compacting = std::pin::pin!(agent.compact(focus));
+        let report = loop {
+            tokio::select! {
+                biased;
+                event = events.next() => match event {
+                    Some(event) => self.event(&event),
+                    None => break compacting.await,
+                },
+                report = &mut compacting => break report,
+            }
+        };
+        while let Some(event) = events.take() {
+            self.event(&event);
+        }
+        report.map(drop).map_err(|error| {
+            Failure::from(anyhow::Error::new(error).context("the session cannot be made shorter"))
+        })
+    }
+}
+
+/// Pictures as a model takes them: scaled down where they are too large.
+async fn pictures(user: &Client, paths: &[PathBuf]) -> Result<Vec<Block>, Failure> {
+    let mut pictures = Vec::new();
+    for (number, path) in paths.iter().enumerate() {
+        let arguments = json!({"path": path});
+        let request = CallRequest::new(format!("file-{number}"), "read", arguments);
+        let outcome = user.call(request).await;
+        let images = outcome
+            .result
+            .content
+            .into_iter()
+            .filter_map(|block| match block {
+                ContentBlock::Image { data, mime_type } => Some(Block::Image { data, mime_type }),
+                ContentBlock::Text { .. } | ContentBlock::Audio { .. } => None,
+            });
+        let before = pictures.len();
+        pictures.extend(images);
+        if pictures.len() == before {
+            return Err(Failure::usage(format!(
+                "{} is no picture that a model can be shown",
+                path.display()
+            )));
+        }
+    }
+    Ok(pictures)
+}
+
+/// What the user says, with what goes with it.
+fn with_pictures(text: String, pictures: Vec<Block>) -> UserMessage {
+    let mut message = UserMessage::text(text, pirn_session::now_ms());
+    if !pictures.is_empty() {
+        let mut blocks = message.content.to_blocks();
+        blocks.extend(pictures);
+        message.content = UserContent::Blocks(blocks);
+    }
+    message
+}
+
 /// Says one message, and tells what happens until the model has answered.
 async fn say(
     agent: &Agent,
     events: &mut AgentEvents,
-    message: String,
-    output: &Output,
+    message: UserMessage,
+    told: &mut Told<'_>,
 ) -> Result<End, Failure> {
     let unsaid = |error| Failure::from(anyhow::Error::new(error));
-    let message = pirn_model::UserMessage::text(message, pirn_session::now_ms());
     agent.prompt(message, WhileBusy::Refuse).map_err(unsaid)?;
     while let Some(event) = events.next().await {
-        output.event(&event);
+        told.event(&event);
         if matches!(event, pirn_agent::AgentEvent::AgentSettled { .. }) {
             break;
         }

@@ -4,4 +4,4 @@ mod command;
 mod question;
 
 pub(crate) use command::{run, summary};
-pub(crate) use question::{current, decide};
+pub(crate) use question::{TrustQuestion, current, decide};

@@ -1,7 +1,9 @@
 //! Flags about confinement, for one run.
 
-use clap::Args;
+use std::path::PathBuf;
+
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Args, ValueHint};
 use pirn_sandbox::{HostRule, NetworkMode, Profile};
 
 use crate::failure::Failure;
@@ -40,6 +42,20 @@ pub(crate) struct ConfinementArguments {
         help_heading = "Confinement"
     )]
     allow_host: Vec<HostRule>,
+
+    /// Let tools and commands write in this folder, too; relative to the current one
+    #[arg(
+        long,
+        value_name = "DIR",
+        value_hint = ValueHint::DirPath,
+        value_parser = absolute_path,
+        help_heading = "Confinement"
+    )]
+    allow_write: Vec<PathBuf>,
+}
+
+fn absolute_path(path: &str) -> Result<PathBuf, String> {
+    std::path::absolute(path).map_err(|error| error.to_string())
 }
 
 /// Reads a mode of the network.
@@ -88,7 +104,16 @@ impl ConfinementArguments {
     /// Adds what was typed. Fails where that says two things at once.
     pub(crate) fn add_to(&self, flags: &mut FlagValues) -> Result<(), Failure> {
         let profile = self.sandbox.map(Profile::as_str);
-        flags.set("--sandbox", "sandbox.profile", profile);
+        let folders = self.allow_write.iter();
+        let folders: Vec<String> = folders
+            .map(|folder| folder.to_string_lossy().into_owned())
+            .collect();
+        let folders = (!folders.is_empty()).then_some(folders);
+        flags.set("--sandbox", "sandbox.profile", profile).set(
+            "--allow-write",
+            "sandbox.writeRoots",
+            folders,
+        );
         network_flags("sandbox.network", self.network, &self.allow_host, flags)
     }
 }

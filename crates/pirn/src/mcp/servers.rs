@@ -116,7 +116,7 @@ pub(super) fn remedies(server: &ServerStatus) -> Vec<String> {
 }
 
 /// What to tell about a server that a command needs and does not get.
-pub(super) fn missing_note(server: &ServerStatus) -> String {
+pub(crate) fn missing_note(server: &ServerStatus) -> String {
     let place = place(&server.origin)
         .map(|place| format!(" ({place})"))
         .unwrap_or_default();

@@ -3,10 +3,11 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum, ValueHint};
-use pirn_model::ThinkingLevel;
-use pirn_runtime::Permissions;
+use pirn_model::{Secret, ThinkingLevel};
+use pirn_runtime::{Permissions, ToolFilter};
 
 use crate::call_arguments::CallArguments;
+use crate::failure::Failure;
 
 /// The arguments of `pirn -p`.
 #[derive(Debug, Args)]
@@ -15,7 +16,8 @@ use crate::call_arguments::CallArguments;
     reason = "flags as typed, each on its own"
 )]
 pub(crate) struct PromptArguments {
-    /// What the model is to do; several are said one after the other. With `-`, or without any, standard input is read
+    /// What the model is to do; several are said one after the other. `@FILE` puts a text or a picture before the first one. With
+    /// `-`, or without any, standard input is read
     #[arg(value_name = "MESSAGE")]
     pub(crate) messages: Vec<String>,
 
@@ -44,6 +46,10 @@ pub(crate) struct PromptArguments {
     #[arg(long, value_name = "LEVEL", value_parser = level, help_heading = "Model")]
     pub(crate) thinking: Option<ThinkingLevel>,
 
+    /// The key for the model's provider in this run; it can be seen in the list of processes
+    #[arg(long, value_name = "KEY", help_heading = "Model")]
+    pub(crate) api_key: Option<String>,
+
     /// How often the model may be asked at most
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Model")]
     pub(crate) max_turns: Option<u32>,
@@ -55,6 +61,22 @@ pub(crate) struct PromptArguments {
     /// Add this to the system prompt
     #[arg(long, value_name = "TEXT", help_heading = "Prompt")]
     pub(crate) append_system_prompt: Vec<String>,
+
+    /// Read this skill, too: its SKILL.md or its folder
+    #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath, help_heading = "Prompt")]
+    pub(crate) skill: Vec<PathBuf>,
+
+    /// Leave all skills out but those of --skill
+    #[arg(long, help_heading = "Prompt")]
+    pub(crate) no_skills: bool,
+
+    /// Know this prompt template, too
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Prompt")]
+    pub(crate) prompt_template: Vec<PathBuf>,
+
+    /// Leave all prompt templates out but those of --prompt-template
+    #[arg(long, help_heading = "Prompt")]
+    pub(crate) no_prompt_templates: bool,
 
     /// Leave AGENTS.md and its like out
     #[arg(long, help_heading = "Prompt")]
@@ -92,9 +114,21 @@ pub(crate) struct PromptArguments {
     #[arg(short, long, value_name = "NAME", help_heading = "Session")]
     pub(crate) name: Option<String>,
 
+    /// Make the session shorter first: a summary, which may look at FOCUS, stands for its beginning
+    #[arg(long, value_name = "FOCUS", num_args = 0..=1, require_equals = true, default_missing_value = "", conflicts_with = "no_session", help_heading = "Session")]
+    pub(crate) compact: Option<String>,
+
     /// Keep no session on disk
     #[arg(long, conflicts_with = "session", help_heading = "Session")]
     pub(crate) no_session: bool,
+
+    /// Offer no tools
+    #[arg(long, conflicts_with = "tools", help_heading = "Tools")]
+    pub(crate) no_tools: bool,
+
+    /// Leave the built-in tools out but those that --tools names with a +
+    #[arg(long, help_heading = "Tools")]
+    pub(crate) no_builtin_tools: bool,
 
     /// Allow these tools, whatever they do; a name may hold `*`
     #[arg(
@@ -120,6 +154,13 @@ pub(crate) enum Mode {
     Rpc,
 }
 
+/// The built-in tools, `exec` and `eval` with them.
+const BUILTIN_TOOLS: [&str; 10] = [
+    "read", "write", "edit", "bash", "grep", "find", "ls", "exec", "wait", "eval",
+];
+/// How the names of tools of servers begin.
+const SERVER_TOOLS: &str = "mcp__";
+
 impl PromptArguments {
     /// What is allowed and denied beforehand.
     pub(crate) fn permissions(&self) -> Permissions {
@@ -127,6 +168,57 @@ impl PromptArguments {
             tools: self.allow_tool.clone(),
             ..self.calls.permissions()
         }
+    }
+
+    /// The tools that the model sees. Fails where names and changes are mixed.
+    pub(crate) fn filter(&self) -> Result<ToolFilter, Failure> {
+        let typed = self.calls.filter();
+        let is_change = |name: &&String| name.starts_with(['+', '-']);
+        let (changes, names): (Vec<_>, Vec<_>) = typed.include.iter().partition(is_change);
+        if !changes.is_empty() && !names.is_empty() {
+            return Err(Failure::usage(
+                "--tools takes names, or changes that begin with + or -, not both at once",
+            ));
+        }
+        let taken_back = |name: &str| {
+            changes
+                .iter()
+                .any(|change| change.strip_prefix('+') == Some(name))
+        };
+        let mut exclude = typed.exclude.clone();
+        exclude.extend(
+            changes
+                .iter()
+                .filter_map(|change| change.strip_prefix('-'))
+                .map(str::to_owned),
+        );
+        if self.no_tools {
+            exclude.push("*".to_owned());
+        }
+        if self.no_builtin_tools {
+            let left_out = BUILTIN_TOOLS.into_iter().filter(|name| !taken_back(name));
+            exclude.extend(left_out.map(str::to_owned));
+        }
+        let mut include: Vec<String> = names.into_iter().cloned().collect();
+        let names_servers = include.iter().any(|name| name.starts_with(SERVER_TOOLS));
+        if !include.is_empty() && !names_servers {
+            include.push(format!("{SERVER_TOOLS}*"));
+        }
+        Ok(ToolFilter {
+            include,
+            exclude,
+            ..ToolFilter::default()
+        })
+    }
+
+    /// The key that counts before all others.
+    pub(crate) fn given_key(&self) -> Option<Secret> {
+        self.api_key.clone().map(Secret::new)
+    }
+
+    /// Whether there is something to do although nothing is said.
+    pub(crate) fn compacts(&self) -> bool {
+        self.compact.is_some()
     }
 }
 

@@ -28,7 +28,7 @@ pub(crate) async fn choose(
     invocation: &Invocation,
     http: &reqwest::Client,
 ) -> Result<Chosen, Failure> {
-    let catalog = catalog::read(invocation)?;
+    let catalog = catalog::read(invocation)?.with_given_key(arguments.given_key());
     let pattern = ModelPattern::parse(arguments.provider.as_deref(), arguments.model.as_deref());
     let model = match catalog.find(pattern) {
         Found::Model(model) => *model,

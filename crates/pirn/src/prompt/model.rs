@@ -12,6 +12,7 @@ use pirn_model::{
 use pirn_runtime::ScriptTools;
 use tokio_util::sync::CancellationToken;
 
+use super::PromptArguments;
 use crate::catalog;
 use crate::failure::Failure;
 use crate::invocation::Invocation;
@@ -25,10 +26,15 @@ pub(crate) struct CatalogModels {
 }
 
 impl CatalogModels {
-    pub(crate) fn new(invocation: &Invocation, http: reqwest::Client) -> Result<Self, Failure> {
+    pub(crate) fn new(
+        arguments: &PromptArguments,
+        invocation: &Invocation,
+        http: reqwest::Client,
+    ) -> Result<Self, Failure> {
+        let catalog = catalog::read(invocation)?.with_given_key(arguments.given_key());
         Ok(Self {
             client: ModelClient::new(http.clone(), ClientLimits::default()),
-            catalog: Arc::new(catalog::read(invocation)?),
+            catalog: Arc::new(catalog),
             http,
         })
     }

@@ -1,8 +1,12 @@
 //! What the user says: on the command line, on standard input, or both.
 
+use std::fs::File;
 use std::io::{self, Read as _};
+use std::path::PathBuf;
 use std::sync::mpsc;
 use std::time::Duration;
+
+use pirn_agent::Resources;
 
 use super::PromptArguments;
 use crate::failure::Failure;
@@ -13,40 +17,126 @@ use crate::standard;
 const INPUT_BYTES_MAX: u64 = 16 << 20;
 /// How long the first byte of standard input may take beside a message: a pipe that says nothing must not hold the message up.
 const FIRST_BYTE_WAIT: Duration = Duration::from_secs(1);
+/// What stands before the name of a file.
+const FILE_SIGN: char = '@';
 /// What stands for standard input.
 const STDIN_ARGUMENT: &str = "-";
 
-/// The messages, in order. What is piped in stands before the first one.
+/// What is said first, and what after each answer.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Messages {
+    pub(super) texts: Vec<String>,
+    /// Pictures that go with the first message.
+    pub(super) images: Vec<PathBuf>,
+}
+
+/// The messages, in order, as far as they are text. What is piped in stands before the first one, and after it the files that
+/// `@FILE` names.
 pub(super) fn messages(
     arguments: &PromptArguments,
     invocation: &Invocation,
-) -> Result<Vec<String>, Failure> {
-    let mut messages: Vec<String> = arguments
+    resources: &Resources,
+) -> Result<Messages, Failure> {
+    let is_file = |message: &&String| message.starts_with(FILE_SIGN);
+    let files = read_files(arguments.messages.iter().filter(is_file), invocation)?;
+    let mut messages: Vec<String> = Vec::new();
+    for message in &arguments.messages {
+        if message != STDIN_ARGUMENT && !is_file(&message) {
+            messages.push(resources.expand(message).map_err(|error| {
+                Failure::usage(error.to_string())
+                    .hint("`pirn -p` looks for skills where docs/agent.md says")
+            })?);
+        }
+    }
+    let names_input = arguments
         .messages
         .iter()
-        .filter(|message| *message != STDIN_ARGUMENT)
-        .cloned()
-        .collect();
-    let is_wanted = messages.len() < arguments.messages.len() || messages.is_empty();
+        .any(|message| message == STDIN_ARGUMENT);
+    let has_files = !files.text.is_empty() || !files.images.is_empty();
+    let is_wanted = names_input || (messages.is_empty() && !has_files && !arguments.compacts());
     let input = match (invocation.stdin, is_wanted) {
         (Stream::Terminal, false) => String::new(),
-        (Stream::Terminal, true) if messages.is_empty() && arguments.messages.is_empty() => {
+        (Stream::Terminal, true) if messages.is_empty() && !names_input => {
             return Err(nothing_said());
         }
         (_, true) => text(read(Wait::ForEver)?)?,
         (Stream::Other, false) => text(read(Wait::ForFirstByte)?)?,
     };
-    let input = input.trim_end();
-    if !input.is_empty() {
+    for before in [files.text.as_str(), input.trim_end()] {
+        if before.is_empty() {
+            continue;
+        }
         match messages.first_mut() {
-            Some(first) => *first = format!("{input}\n\n{first}"),
-            None => messages.push(input.to_owned()),
+            Some(first) => *first = format!("{before}\n\n{first}"),
+            None => messages.push(before.to_owned()),
         }
     }
-    if messages.iter().all(|message| message.trim().is_empty()) {
+    if messages.is_empty() && !files.images.is_empty() {
+        messages.push(String::new());
+    }
+    let says_nothing = messages.iter().all(|message| message.trim().is_empty());
+    if says_nothing && files.images.is_empty() && !arguments.compacts() {
         return Err(nothing_said());
     }
-    Ok(messages)
+    Ok(Messages {
+        texts: messages,
+        images: files.images,
+    })
+}
+
+/// The files that a message is about.
+#[derive(Debug, Default)]
+struct Files {
+    text: String,
+    images: Vec<PathBuf>,
+}
+
+fn read_files<'a>(
+    named: impl Iterator<Item = &'a String>,
+    invocation: &Invocation,
+) -> Result<Files, Failure> {
+    let mut files = Files::default();
+    let mut blocks = Vec::new();
+    for named in named {
+        let path = invocation
+            .host
+            .cwd
+            .join(named.trim_start_matches(FILE_SIGN));
+        let unreadable = |why: &dyn std::fmt::Display| {
+            Failure::usage(format!("{} cannot be read: {why}", path.display()))
+        };
+        let file = File::open(&path).map_err(|error| unreadable(&error))?;
+        let mut bytes = Vec::new();
+        file.take(INPUT_BYTES_MAX + 1)
+            .read_to_end(&mut bytes)
+            .map_err(|error| unreadable(&error))?;
+        if is_picture(&bytes) {
+            files.images.push(path);
+            continue;
+        }
+        if bytes.len() as u64 > INPUT_BYTES_MAX {
+            return Err(unreadable(&"it is larger than 16 MiB")
+                .hint("name it in the message and let the model read the parts that it needs"));
+        }
+        let text = String::from_utf8(bytes)
+            .map_err(|_| unreadable(&"it is neither UTF-8 text nor a picture"))?;
+        blocks.push(format!(
+            "<file name=\"{}\">\n{}\n</file>",
+            path.display(),
+            text.trim_end_matches('\n')
+        ));
+    }
+    files.text = blocks.join("\n");
+    Ok(files)
+}
+
+/// Whether a file begins like a picture of a kind that models take.
+fn is_picture(bytes: &[u8]) -> bool {
+    let begins = |start: &[u8]| bytes.starts_with(start);
+    begins(b"\x89PNG\r\n")
+        || begins(b"\xFF\xD8\xFF")
+        || begins(b"GIF8")
+        || (begins(b"RIFF") && bytes.get(8..12) == Some(b"WEBP"))
 }
 
 fn nothing_said() -> Failure {

@@ -13,12 +13,22 @@ use pirn_settings::{
 };
 use pirn_terminal::on_one_line;
 
+/// Whether a person who is there is asked about a project.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TrustQuestion {
+    /// They are.
+    Asked,
+    /// They are not: a model works, and nobody watches.
+    Never,
+}
+
 /// Decides whether the project's files of these kinds count in this run. Where nobody decided and nobody can be asked, a note
 /// says what is left out.
 pub(crate) fn decide(
     folder: &Path,
     kinds: &[ProjectFileKind],
     approval: &ApprovalArguments,
+    question: TrustQuestion,
     invocation: &Invocation,
 ) -> Result<Trust, Failure> {
     let mut project = ProjectTrust::find(real_path(folder)?, kinds, &invocation.host);
@@ -29,7 +39,10 @@ pub(crate) fn decide(
     project.flag = approval.flag();
     let answer = match project.decide().map_err(unusable)? {
         Decision::Made(verdict) => return Ok(verdict.trust),
-        Decision::Open => ask(&project, TrustOffer::Everything, invocation),
+        Decision::Open => match question {
+            TrustQuestion::Asked => ask(&project, TrustOffer::Everything, invocation),
+            TrustQuestion::Never => None,
+        },
     };
     if let Some(answer) = answer {
         return Ok(project.answered(answer).map_err(unusable)?.trust);

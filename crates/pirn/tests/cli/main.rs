@@ -63,6 +63,7 @@ mod store;
 #[cfg(target_os = "linux")]
 mod terminal;
 mod trust;
+mod turn_tools;
 
 #[test]
 fn no_file_is_forgotten() {

@@ -143,7 +143,7 @@ fn nobody_is_asked_and_the_model_is_told_why_not() {
         );
         assert_eq!((run.code, run.stdout.as_str()), (Some(0), "I may not.\n"));
         let result = desk.last_result();
-        assert!(result.contains("--yes=write allows it"), "{result}");
+        assert!(result.contains("--allow-write"), "{result}");
         assert!(!desk.place.path().join("../outside.txt").exists());
     }
 }

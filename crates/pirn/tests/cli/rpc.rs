@@ -196,7 +196,7 @@ fn messages_steer_and_follow_and_an_abort_is_answered_when_all_is_still() {
 fn questions_go_to_who_shows_them_and_are_denied_at_once_otherwise() {
     let outside = json!({"path": "../outside-rpc.txt", "content": "x"});
     for (capabilities, value, found) in [
-        (json!([]), None, "--yes=write allows it"),
+        (json!([]), None, "--allow-write"),
         (json!(["ui"]), Some("Deny"), "denied"),
         (json!(["ui"]), Some("Allow once"), "rote"),
     ] {
@@ -204,8 +204,7 @@ fn questions_go_to_who_shows_them_and_are_denied_at_once_otherwise() {
             calls(&[("1", "write", outside.clone())]),
             says("Done."),
         ]);
-        // Without the sandbox a file elsewhere can be written at all.
-        let mut driver = Driver::start(&desk, &["--sandbox", "off"]);
+        let mut driver = Driver::start(&desk, &[]);
         driver.data(&json!({"type": "initialize", "capabilities": capabilities}));
         driver.data(&json!({"type": "prompt", "message": "Write outside"}));
         if let Some(value) = value {
