@@ -16,13 +16,13 @@ const SKILL_COMMAND: &str = "skill:";
 /// Where resources are looked for. Of equal names the first place counts, and single files come before folders.
 #[derive(Debug, Clone, Default)]
 pub struct ResourcePlaces {
-    /// Folders with skills.
+    /// Folders in which each skill has a folder or a file.
     pub skills: Vec<PathBuf>,
     /// Single skills: a `SKILL.md`, its folder, or any Markdown file.
     pub single_skills: Vec<PathBuf>,
-    /// Folders with templates.
+    /// Folders in which each Markdown file is a template.
     pub templates: Vec<PathBuf>,
-    /// Single templates.
+    /// Markdown files that are templates, wherever they lie.
     pub single_templates: Vec<PathBuf>,
 }
 

@@ -231,7 +231,7 @@ enum Kind {
     Command,
     /// The tool that runs programs.
     Program,
-    /// Any other.
+    /// Any other tool: those of servers and of the host.
     Other,
 }
 

@@ -16,14 +16,14 @@ pub enum WriteJudgement {
     Open(PathBuf),
     /// It is outside the writable folders, which a person's word opens.
     Outside {
-        /// The real file.
+        /// The file that the path leads to, links followed.
         target: PathBuf,
         /// Why it is refused without that word, as a sentence.
         why: String,
     },
     /// It starts programs later, which a person's word opens.
     Protected {
-        /// The real file.
+        /// The file that the path leads to, links followed.
         target: PathBuf,
         /// Why it is refused without that word, as a sentence.
         why: String,

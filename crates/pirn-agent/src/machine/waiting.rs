@@ -65,7 +65,7 @@ impl Waiting {
         )
     }
 
-    /// Takes all back.
+    /// Empties both queues and gives back what waited: steering, then follow-ups.
     pub(super) fn clear(&mut self) -> (Vec<UserMessage>, Vec<UserMessage>) {
         (
             self.steering.drain(..).collect(),

@@ -20,11 +20,11 @@ const DESCRIPTION_CHARS_MAX: usize = 1_024;
 /// Instructions for a kind of task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Skill {
-    /// Its name.
+    /// What it is called in lists and by `/skill:NAME`.
     pub name: String,
     /// What it is for.
     pub description: String,
-    /// Its file.
+    /// The file that the instructions are read from.
     pub path: PathBuf,
     /// Whether only the user calls for it.
     pub is_for_user_only: bool,

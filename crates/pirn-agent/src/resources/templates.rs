@@ -21,7 +21,7 @@ pub struct PromptTemplate {
     pub description: String,
     /// What its arguments are, for people.
     pub argument_hint: Option<String>,
-    /// Its file.
+    /// The file that it was read from.
     pub path: PathBuf,
     body: String,
 }

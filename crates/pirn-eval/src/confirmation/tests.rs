@@ -99,6 +99,7 @@ fn a_call_that_was_approved_is_not_asked_about_again() {
             question_id: "q".to_owned(),
             choice: Choice::ONCE,
         },
+        target: None,
     });
     assert_eq!(
         decide_in(&Gates::new(queue), "1", &context),

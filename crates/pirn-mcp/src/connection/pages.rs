@@ -19,7 +19,7 @@ const BYTES_MAX: usize = 32 << 20;
 #[derive(Debug, Default)]
 pub(crate) struct Pages {
     items: Vec<Value>,
-    pages: usize,
+    count: usize,
     bytes: usize,
     /// The cursors so far.
     seen: HashSet<String>,
@@ -39,7 +39,7 @@ pub(crate) enum After {
 impl Pages {
     /// Takes a page with the cursor of the next one.
     pub(crate) fn add(&mut self, items: Vec<Value>, next_cursor: Option<String>) -> After {
-        self.pages += 1;
+        self.count += 1;
         let bytes: usize = items.iter().map(json_bytes).sum();
         self.bytes = self.bytes.saturating_add(bytes);
         self.items.extend(items);
@@ -53,7 +53,7 @@ impl Pages {
             After::Stopped("it has too many entries")
         } else if self.bytes >= BYTES_MAX {
             After::Stopped("its entries are too large together")
-        } else if self.pages >= PAGES_MAX {
+        } else if self.count >= PAGES_MAX {
             After::Stopped("it has too many pages")
         } else {
             self.seen.insert(next.clone());

@@ -171,7 +171,7 @@ async fn a_change_outside_is_shown_as_the_file_that_it_is() {
     let outer = outer.path().canonicalize().unwrap();
     let folder = outer.join("project");
     std::fs::create_dir_all(&folder).unwrap();
-    let home = outer.join("home");
+    let home = outer.join("user-home");
     std::fs::create_dir_all(home.join(".pirn")).unwrap();
     std::os::unix::fs::symlink(&outer, folder.join("out")).unwrap();
     let env = crate::HostEnv {
@@ -211,7 +211,7 @@ async fn a_change_outside_is_shown_as_the_file_that_it_is() {
             )
         ]
     );
-    for path in ["~/.pirn/auth.json", "../home/.pirn/auth.json"] {
+    for path in ["~/.pirn/auth.json", "../user-home/.pirn/auth.json"] {
         let decision = decide(&asks, &write, &json!({"path": path}));
         assert!(matches!(decision, Decision::Deny { .. }), "{decision:?}");
     }

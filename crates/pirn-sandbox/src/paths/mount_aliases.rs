@@ -160,16 +160,16 @@ mod tests {
         assert_eq!(mounts("").of(&place), [] as [PathBuf; 0]);
         // All of the user folder, of which nothing is there: no test mounts anything.
         let whole = mounts(&format!(
-            "3 1 8:1 {here}/user {here}/work/x rw - ext4 /dev/a rw\n"
+            "3 1 8:1 {here}/user {here}/build/x rw - ext4 /dev/a rw\n"
         ));
         assert_eq!(whole.of(&place), [] as [PathBuf; 0]);
         let other = mounts(&format!(
-            "3 1 8:2 {here}/user/.ssh/in {here}/work/x rw - ext4 /dev/b rw\n"
+            "3 1 8:2 {here}/user/.ssh/in {here}/build/x rw - ext4 /dev/b rw\n"
         ));
         assert_eq!(other.of(&place), [] as [PathBuf; 0]);
         let part = mounts(&format!(
-            "3 1 8:1 {here}/user/.ssh/in {here}/work/a\\040b rw - ext4 /dev/a rw\n"
+            "3 1 8:1 {here}/user/.ssh/in {here}/build/a\\040b rw - ext4 /dev/a rw\n"
         ));
-        assert_eq!(part.of(&place), [root.join("work/a b")]);
+        assert_eq!(part.of(&place), [root.join("build/a b")]);
     }
 }

@@ -22,7 +22,7 @@ const DECODE_BYTES_MAX: u64 = 256 * 1024 * 1024;
 const HELPER_BYTES_MAX: u64 = 1536 * 1024 * 1024;
 
 /// The longest that a helper may compute: seconds are enough for the largest picture.
-const HELPER_PROCESSOR_TIME_MAX: Duration = Duration::from_secs(60);
+const HELPER_PROCESSOR_TIME_MAX: Duration = Duration::from_mins(1);
 
 /// Bytes of a decoded pixel, with its transparency.
 const PIXEL_BYTES: u64 = 4;

@@ -122,7 +122,7 @@ pub(crate) struct PromptArguments {
     #[arg(long, conflicts_with = "session", help_heading = "Session")]
     pub(crate) no_session: bool,
 
-    /// Offer no tools
+    /// Offer the model no tools at all
     #[arg(long, conflicts_with = "tools", help_heading = "Tools")]
     pub(crate) no_tools: bool,
 

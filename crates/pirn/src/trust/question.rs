@@ -16,9 +16,9 @@ use pirn_terminal::on_one_line;
 /// Whether a person who is there is asked about a project.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TrustQuestion {
-    /// They are.
+    /// Somebody is there to answer.
     Asked,
-    /// They are not: a model works, and nobody watches.
+    /// A model works and nobody watches, so what is undecided counts as not trusted.
     Never,
 }
 

@@ -91,6 +91,7 @@ async fn a_call_knows_how_it_was_approved_and_who_runs_it() {
         Some(Approved {
             arguments_hash: pirn_tool::value_hash(&json!({"n": number})),
             by,
+            target: None,
         })
     });
     assert_eq!(*seen.lock().unwrap(), expected);
