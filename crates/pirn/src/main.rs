@@ -36,8 +36,6 @@ mod models;
 mod program;
 mod project;
 mod prompt;
-#[cfg(test)]
-mod protocol;
 mod questions;
 #[cfg(test)]
 mod reference;

@@ -391,7 +391,7 @@ fn imports_name_the_module_and_what_to_use() {
         ("export * from 'y'", 1, ["\"y\"", "import"]),
         ("let a = 1\nexport const x = 1", 2, ["`export`", "`return`"]),
         ("export {}", 1, ["`export`", "store"]),
-        ("return import.meta.url", 1, ["import.meta", "no module"]),
+        ("return import.meta.url", 1, ["import.meta", "not a module"]),
     ];
     for (source, line, parts) in cases {
         let error = error(source);

@@ -56,11 +56,15 @@ fn make_object(schema: &mut Map<String, Value>, warn: &mut dyn FnMut(String)) {
     }
     if !schema.get("properties").is_some_and(Value::is_object) {
         schema.insert("properties".into(), json!({}));
+        // Models' services want properties, yet a schema without them takes any arguments.
+        schema
+            .entry("additionalProperties")
+            .or_insert(Value::Bool(true));
     }
 }
 
 fn anything() -> Value {
-    json!({"type": "object", "properties": {}})
+    json!({"type": "object", "properties": {}, "additionalProperties": true})
 }
 
 /// The schema of what a script gets of a tool: the whole result, with the server's schema for its structured part. References

@@ -167,7 +167,9 @@ fn programs_are_asked_about_and_without_a_person_need_two_words() {
 #[cfg(unix)]
 #[tokio::test]
 async fn a_change_outside_is_shown_as_the_file_that_it_is() {
-    let outer = tempfile::tempdir().unwrap();
+    // Not below /tmp, in whose place commands and file tools have a private folder.
+    let program = std::env::current_exe().unwrap();
+    let outer = tempfile::tempdir_in(program.ancestors().nth(3).unwrap()).unwrap();
     let outer = outer.path().canonicalize().unwrap();
     let folder = outer.join("project");
     std::fs::create_dir_all(&folder).unwrap();

@@ -120,8 +120,8 @@ fn what_is_no_session_is_refused_and_left_as_it_is() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.jsonl");
     for (content, words) in [
-        ("", "is no session"),
-        ("{\"type\":\"message\"}\n", "is no session"),
+        ("", "is not a session"),
+        ("{\"type\":\"message\"}\n", "is not a session"),
         (
             "{\"type\":\"session\",\"version\":9,\"id\":\"i\",\"timestamp\":\"t\",\"cwd\":\"/\"}\n",
             "version 9",

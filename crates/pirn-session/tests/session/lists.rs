@@ -96,7 +96,7 @@ fn what_cannot_be_read_is_named_and_the_rest_listed() {
     let list = list_sessions(folder.path()).unwrap();
     assert_eq!(list.sessions.len(), 1);
     assert!(
-        list.problems[0].contains("bad.jsonl is no session"),
+        list.problems[0].contains("bad.jsonl is not a session"),
         "{:?}",
         list.problems
     );

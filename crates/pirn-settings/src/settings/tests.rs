@@ -62,7 +62,9 @@ fn values_count() {
         "deniedHosts": ["*.b.example"], "privateNetworks": true, "memoryMb": 512, "processes": 64,
       },
       "codemode": {"memoryMb": 64, "memoryTotalMb": 512, "cpuSeconds": 5, "timeoutSeconds": 60, "callsInFlight": 8,
-        "callsMax": 100, "cellsMax": 4},
+        "callsMax": 100, "cellsMax": 4, "mode": "only", "inlineBudget": 500,
+        "sourceKb": 500, "stackKb": 512, "outputCharacters": 5000, "outputItems": 50, "callMb": 8, "resultsMb": 64, "storeValueCharacters": 1000, "storeCharacters": 2000},
+      "tui": {"mode": "plain"},
       "bash": {"shell": "/bin/dash", "timeoutSeconds": 30},
       "eval": {
         "python": "python3.12", "node": "/opt/node", "engine": "persistent", "allowNonInteractive": true,
@@ -246,6 +248,24 @@ codemode.callsMax       | null                | 99999               | 99999
 codemode.callsMax       | null                | 100001              | 100000 !
 codemode.cellsMax       | null                | 127                 | 127
 codemode.cellsMax       | null                | 129                 | 128 !
+codemode.mode           | "only"              | "off"               | "off"
+codemode.inlineBudget   | 500                 | 4000                | 4000
+codemode.sourceKb       | null                | 1023                | 1023
+codemode.sourceKb       | null                | 1025                | 1024 !
+codemode.stackKb        | null                | 1023                | 1023
+codemode.stackKb        | null                | 1025                | 1024 !
+codemode.outputCharacters | null                | 16777215            | 16777215
+codemode.outputCharacters | null                | 16777217            | 16777216 !
+codemode.outputItems    | null                | 99999               | 99999
+codemode.outputItems    | null                | 100001              | 100000 !
+codemode.callMb         | null                | 15                  | 15
+codemode.callMb         | null                | 17                  | 16 !
+codemode.resultsMb      | null                | 255                 | 255
+codemode.resultsMb      | null                | 257                 | 256 !
+codemode.storeValueCharacters | null                | 262143              | 262143
+codemode.storeValueCharacters | null                | 262145              | 262144 !
+codemode.storeCharacters | null                | 1048575             | 1048575
+codemode.storeCharacters | null                | 1048576             | 1048576
 bash.shell              | null                | "./evil"            | null !
 bash.timeoutSeconds     | null                | 3600                | 3600
 eval.python             | null                | "./evil"            | null !
@@ -259,6 +279,7 @@ eval.effects            | null                | ["read", "write"]   | ["read"] !
 eval.effects            | null                | []                  | []
 eval.network            | "allow-list"        | "on"                | "allow-list" !
 eval.timeoutSeconds     | 30                  | 120                 | 120
+tui.mode                | "plain"             | "fullscreen"        | "plain" !
 "#;
 
 #[test]

@@ -59,7 +59,7 @@ fn wrong_theme_files_say_what_is_wrong() {
             file(|file| file["colors"]["dim"] = json!(300)),
             "color `dim`: 300 is not 0 to 255",
         ),
-        ("{".to_owned(), "no JSON"),
+        ("{".to_owned(), "not JSON"),
         ("{}".to_owned(), "no `colors`"),
     ] {
         let error = Theme::parse(&text).unwrap_err().to_string();

@@ -61,6 +61,7 @@ pub(super) fn plan(text: &str, edits: &[Edit], tolerance: Tolerance) -> Result<P
     }
     let mut search = Search {
         body: text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text),
+        is_marked: text.starts_with(BYTE_ORDER_MARK),
         line_ends: None,
         plain: None,
         tolerance,
@@ -111,6 +112,8 @@ pub(super) fn apply(text: &str, replacements: &[Replacement]) -> String {
 struct Search<'a> {
     /// Without a byte order mark.
     body: &'a str,
+    /// Whether a byte order mark stands before the body.
+    is_marked: bool,
     line_ends: Option<View>,
     plain: Option<View>,
     tolerance: Tolerance,
@@ -118,7 +121,7 @@ struct Search<'a> {
 
 impl Search<'_> {
     fn find(&mut self, index: usize, edit: &Edit) -> Result<Match, Failure> {
-        // A mark is at the beginning of the file or nowhere, so it tells nothing about the place.
+        // Programs that read a file whole have its mark in the first line. Where the file has none, it tells nothing.
         let old = edit
             .old_text
             .strip_prefix(BYTE_ORDER_MARK)
@@ -132,6 +135,13 @@ impl Search<'_> {
                     index,
                     text: old.to_owned(),
                 });
+            }
+            Found::Often(_)
+                if self.is_marked
+                    && edit.old_text.starts_with(BYTE_ORDER_MARK)
+                    && self.body.starts_with(old) =>
+            {
+                0..old.len()
             }
             Found::Often(count) => return Err(Failure::NotUnique { index, count }),
         };

@@ -217,6 +217,12 @@ const REPLACED: &[(&str, &str, Pairs<'_>, &str)] = &[
         "\u{FEFF}b\n",
     ),
     (
+        "a mark in the old text is at the start",
+        "\u{FEFF}a\na\n",
+        &[("\u{FEFF}a\n", "\u{FEFF}b\n")],
+        "\u{FEFF}b\na\n",
+    ),
+    (
         "inexact crlf",
         "a \r\nb\r\nc\r\n",
         &[("a\nb", "x\ny")],

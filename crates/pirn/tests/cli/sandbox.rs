@@ -99,7 +99,7 @@ fn flags_that_contradict_each_other_are_refused() {
             &["--network", "on", "--allow-host", "a"],
             "only with --network allow-list",
         ),
-        (&["--allow-host", "http://a/"], "no rule for hosts"),
+        (&["--allow-host", "http://a/"], "not a rule for hosts"),
         (
             &["--sandbox", "none"],
             "possible values: off, workspace-write, read-only",

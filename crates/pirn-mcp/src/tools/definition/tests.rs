@@ -200,7 +200,7 @@ fn unusable_tools_cost_no_others() {
 
 #[test]
 fn input_schemas_become_object_schemas() {
-    let any = json!({"type": "object", "properties": {}});
+    let any = json!({"type": "object", "properties": {}, "additionalProperties": true});
     let cases = [
         (json!(null), any.clone()),
         (json!(true), any.clone()),
@@ -211,7 +211,7 @@ fn input_schemas_become_object_schemas() {
         // Unions stay.
         (
             json!({"anyOf": [{"required": ["a"]}, {"required": ["b"]}]}),
-            json!({"anyOf": [{"required": ["a"]}, {"required": ["b"]}], "type": "object", "properties": {}}),
+            json!({"anyOf": [{"required": ["a"]}, {"required": ["b"]}], "type": "object", "properties": {}, "additionalProperties": true}),
         ),
         // Local references stay, also in a circle; anchors and identifiers are resolved.
         (
@@ -272,7 +272,7 @@ fn a_schema_beyond_all_bounds_accepts_anything() {
     let (spec, warnings) = one(json!({"name": "a", "inputSchema": deep, "outputSchema": deep}));
     assert_eq!(
         spec.input_schema,
-        json!({"type": "object", "properties": {}})
+        json!({"type": "object", "properties": {}, "additionalProperties": true})
     );
     assert_eq!(
         warnings,

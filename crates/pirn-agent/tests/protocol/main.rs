@@ -23,7 +23,7 @@ fn keep(name: &str, wanted: &str) {
     let written = std::fs::read_to_string(&path).unwrap_or_default();
     assert!(
         written == wanted,
-        "docs/{name} is stale; `UPDATE=1 cargo nextest run -p pirn protocol` writes it"
+        "docs/{name} is stale; `UPDATE=1 cargo nextest run -p pirn-agent --test protocol` writes it"
     );
 }
 
