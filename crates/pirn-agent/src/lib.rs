@@ -26,6 +26,7 @@
 #![cfg_attr(
     test,
     allow(
+        clippy::disallowed_methods,
         clippy::unwrap_used,
         reason = "tests prepare and inspect what they test"
     )

@@ -153,7 +153,6 @@ impl AgentPolicy {
         let is_inside = path.is_some_and(|path| self.may_change(path));
         let judgement = path.and_then(|path| self.judge(path));
         match judgement {
-            Some(WriteJudgement::Closed(why)) => Decision::Deny { reason: why },
             Some(WriteJudgement::Private) => Decision::Allow,
             Some(WriteJudgement::Open(_)) | None if is_inside => Decision::Allow,
             // Whatever effects are allowed, the tool itself says no to what no person was shown.
@@ -168,7 +167,9 @@ impl AgentPolicy {
                     reason: format!("{why}; --allow-write {folder} allows it"),
                 }
             }
-            Some(WriteJudgement::Protected { why, .. }) => Decision::Deny { reason: why },
+            Some(WriteJudgement::Closed(why) | WriteJudgement::Protected { why, .. }) => {
+                Decision::Deny { reason: why }
+            }
             Some(WriteJudgement::Open(_) | WriteJudgement::Nowhere) | None => {
                 self.by_effects(input)
             }

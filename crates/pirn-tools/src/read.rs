@@ -170,7 +170,7 @@ impl Call<'_> {
             return Ok(Found::Picture {
                 format,
                 bytes: head,
-                shown: self.place.shown.to_string(),
+                shown: self.place.shown.clone(),
             });
         }
         let mark = head.get(..MARK_BYTES_MAX).unwrap_or(&head);

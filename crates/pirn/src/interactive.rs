@@ -24,7 +24,7 @@ use crate::failure::{Exit, Failure};
 use crate::interrupt;
 use crate::invocation::{Display, Invocation, Stream, message_style};
 use crate::mcp::{TraceWhen, server_options};
-use crate::prompt::{CatalogModels, PromptArguments, Work, choice, session};
+use crate::prompt::{CatalogModels, PromptArguments, Work, choice, session, user_client};
 use crate::questions;
 use crate::text_editor::TextEditor;
 use crate::trust::TrustQuestion;
@@ -128,7 +128,7 @@ async fn begin(work: &Work<'_>, runtime: &Runtime) -> Result<Conversation, Failu
         starting_servers: StartingServers::AwaitedByCalls,
         ..ClientOptions::new(work.policy(runtime, Otherwise::Ask))
     });
-    let user = work.user(runtime);
+    let user = user_client(runtime);
     let tools = work.tools(client, user.clone(), &models, chosen.model.api, None)?;
     let parts = AgentParts {
         session: session::open(work.arguments, work.invocation, work.cwd)?,
@@ -177,7 +177,7 @@ fn show(
         let opened = Storage::open(home, &invocation.host.cwd);
         opened
             .map_err(|error| {
-                problems.push(format!("drafts and what you say are not kept: {error}"))
+                problems.push(format!("drafts and what you say are not kept: {error}"));
             })
             .ok()
     });

@@ -228,7 +228,7 @@ impl Work<'_> {
         if let Some(focus) = &self.arguments.compact {
             told.compact(&agent, &mut events, focus).await?;
         }
-        let mut pictures = pictures(&self.user(runtime), &messages.images).await?;
+        let mut pictures = pictures(&user_client(runtime), &messages.images).await?;
         for text in messages.texts {
             if stopped.is_cancelled() {
                 end = End::Aborted;
@@ -244,13 +244,8 @@ impl Work<'_> {
         if let (Some(schema), End::Done) = (&schema, &end) {
             fits = schema.read_answer(&output::answer(&agent)).map(drop);
             if let Err(why) = &fits {
-                end = say(
-                    &agent,
-                    &mut events,
-                    with_pictures(AnswerSchema::repair(why), Vec::new()),
-                    &mut told,
-                )
-                .await?;
+                let repair = with_pictures(AnswerSchema::repair(why), Vec::new());
+                end = say(&agent, &mut events, repair, &mut told).await?;
                 fits = schema.read_answer(&output::answer(&agent)).map(drop);
             }
         }
@@ -291,7 +286,7 @@ impl Work<'_> {
         let arguments = self.arguments;
         let models = CatalogModels::new(arguments, self.invocation, http)?;
         let events = client.runtime().events().clone();
-        let user = self.user(client.runtime());
+        let user = user_client(client.runtime());
         let tools = self.tools(client, user, &models, chosen.model.api, schema)?;
         let choice::Chosen { model, thinking } = chosen;
         let choice = ModelChoice::new(model, thinking);
@@ -318,11 +313,6 @@ impl Work<'_> {
     /// The skills and templates that there are.
     pub(crate) fn resources(&self) -> Resources {
         resources::read(self.arguments, self.cwd, self.trust, self.invocation)
-    }
-
-    /// A client whose calls are the user's own.
-    pub(crate) fn user(&self, runtime: &Runtime) -> Client {
-        runtime.client(ClientOptions::new(Permissions::of_user()))
     }
 
     /// The tools of the conversation: those of `client`, scripts and programs.
@@ -478,6 +468,11 @@ fn with_pictures(text: String, pictures: Vec<Block>) -> UserMessage {
         message.content = UserContent::Blocks(blocks);
     }
     message
+}
+
+/// A client whose calls are the user's own.
+pub(crate) fn user_client(runtime: &Runtime) -> Client {
+    runtime.client(ClientOptions::new(Permissions::of_user()))
 }
 
 /// Says one message, and tells what happens until the model has answered.

@@ -48,15 +48,12 @@ pub(super) fn fill_in(body: &str, arguments: &[String]) -> String {
     while let Some(start) = rest.find('$') {
         let (before, place) = rest.split_at(start);
         filled.push_str(before);
-        match read_place(place, arguments) {
-            Some((text, after)) => {
-                filled.push_str(&text);
-                rest = after;
-            }
-            None => {
-                filled.push('$');
-                rest = place.get(1..).unwrap_or_default();
-            }
+        if let Some((text, after)) = read_place(place, arguments) {
+            filled.push_str(&text);
+            rest = after;
+        } else {
+            filled.push('$');
+            rest = place.get(1..).unwrap_or_default();
         }
     }
     filled.push_str(rest);

@@ -1,6 +1,12 @@
 //! The lines of `--mode json` and `--mode rpc` as tables, and what is made of them: the page `docs/rpc.md` and the schemas
 //! `docs/json.schema.json` and `docs/rpc.schema.json`.
 
+#![allow(
+    clippy::disallowed_methods,
+    clippy::expect_used,
+    reason = "tests prepare and inspect what they test"
+)]
+
 mod commands;
 mod events;
 mod page;

@@ -29,7 +29,7 @@ pub(super) fn events() -> Vec<AgentEvent> {
         origin: Origin::Nested,
     });
     let mut question = ApprovalRequest::new(Subject::Host, Effects::NETWORK, json!({}));
-    question.id = "q1".to_owned();
+    "q1".clone_into(&mut question.id);
     let waiting = vec![UserMessage::text("Only Rust files", NOW)];
     vec![
         AgentEvent::AgentStart,

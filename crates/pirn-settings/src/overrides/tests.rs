@@ -1,7 +1,7 @@
 use super::FlagValues;
 use crate::{HostEnv, Loaded, Place, Settings, Source, Trust};
 
-/// What counts with this file of the user's, PIRN_SHELL, and these flags.
+/// What counts with this file of the user's, `PIRN_SHELL`, and these flags.
 fn loaded(file: &str, shell: &str, flags: &FlagValues) -> Loaded {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("settings.json"), file).unwrap();

@@ -62,7 +62,9 @@ fn it_finds_around_the_end() {
 fn a_block_is_folded_and_opened_by_itself() {
     let mut transcript = Transcript::default();
     transcript.begin_command("seq 60".to_owned());
-    let output: String = (0..60).map(|number| format!("row {number}\n")).collect();
+    let output = (0..60).fold(String::new(), |output, number| {
+        output + &format!("row {number}\n")
+    });
     transcript.command_output(&output);
     transcript.end_command(None);
     transcript.note("after".to_owned(), Role::Muted);

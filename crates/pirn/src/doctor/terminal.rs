@@ -94,7 +94,7 @@ fn look() -> std::io::Result<Exit> {
             match input {
                 Input::Reply(reply) => answers.take(&reply),
                 Input::Key(_) | Input::Paste(_) | Input::Focus(_) => {
-                    typed.push((bytes.clone(), input))
+                    typed.push((bytes.clone(), input));
                 }
             }
         }

@@ -88,6 +88,11 @@ fn prose(bytes: usize) -> String {
     text
 }
 
+/// That many lines, each with its number from 0.
+fn numbered_rows(count: usize) -> String {
+    (0..count).fold(String::new(), |rows, row| rows + &format!("row {row}\n"))
+}
+
 #[test]
 fn r1_only_what_changes_is_erased() {
     let mut wire = Wire::new(80, 24);
@@ -359,7 +364,7 @@ fn r17_the_column_is_said_after_each_cluster_that_terminals_count_differently() 
 #[test]
 fn r22_what_is_cut_says_how_much_and_which_key_opens_it() {
     let mut screen = TestScreen::sized(60, 24);
-    let output: String = (0..100).map(|row| format!("row {row}\n")).collect();
+    let output = numbered_rows(100);
     screen.event(started("1", None, "bash", json!({"command": "many"})));
     screen.event(ended("1", &output, false));
     screen.check(&["… 94 earlier rows, ctrl+t shows all"]);
@@ -437,7 +442,7 @@ fn r29_the_user_is_called_only_when_looking_elsewhere() {
 #[test]
 fn r30_one_search_finds_what_is_folded() {
     let mut screen = TestScreen::sized(60, 12);
-    let output: String = (0..100).map(|row| format!("row {row}\n")).collect();
+    let output = numbered_rows(100);
     screen.event(started(
         "1",
         None,
