@@ -16,7 +16,8 @@ use render::Renderer;
 /// let mut stream = MarkdownStream::default();
 /// stream.push("First.\n\nSec");
 /// assert_eq!(stream.finished_rows(80)[0].text(), "First.");
-/// assert_eq!(stream.open_rows(80)[0].text(), "Sec");
+/// // A blank row parts the blocks.
+/// assert_eq!(stream.open_rows(80)[1].text(), "Sec");
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct MarkdownStream {

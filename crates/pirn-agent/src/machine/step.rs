@@ -11,11 +11,11 @@ pub enum Step {
     Append(Message),
     /// Leave the reply that failed out of the conversation, and go on. It stays in the session.
     Omit(Box<AssistantMessage>),
-    /// Ask the model, and give what it replies to [`Machine::replied`].
+    /// Ask the model, and give what it replies to [`Machine::replied`](super::Machine::replied).
     Ask,
-    /// Make these calls, in parallel where they allow it, and give each result to [`Machine::called`].
+    /// Make these calls, in parallel where they allow it, and give each result to [`Machine::called`](super::Machine::called).
     Call(Vec<ToolCall>),
-    /// Wait this long before asking again, then call [`Machine::waited`].
+    /// Wait this long before asking again, then call [`Machine::waited`](super::Machine::waited).
     Wait {
         /// How long to wait before it.
         delay: Duration,
@@ -26,7 +26,7 @@ pub enum Step {
         /// Why a further try is made.
         reason: String,
     },
-    /// Make the conversation shorter, since the model cannot hold it, and say to [`Machine::compacted`] what became of it.
+    /// Make the conversation shorter, since the model cannot hold it, and say to [`Machine::compacted`](super::Machine::compacted) what became of it.
     Compact,
     /// Nothing more happens by itself.
     Settled(End),
