@@ -216,12 +216,7 @@ impl App {
                     call.update(text);
                 }
             }
-            UiEvent::CallEnded {
-                id,
-                text,
-                is_error,
-                duration,
-            } => self.transcript.end_call(&id, text, is_error, duration),
+            UiEvent::CallEnded { id, outcome } => self.transcript.end_call(&id, outcome),
             UiEvent::RunStarted => self.begin_work(now, None),
             UiEvent::RunSettled => {
                 if self.work.take().is_some() {

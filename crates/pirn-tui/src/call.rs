@@ -7,6 +7,7 @@ use std::time::Duration;
 use pirn_terminal::{Attribute, Role, Row, Span, TextStyle, Wrap, wrap};
 use serde_json::Value;
 
+use crate::event::CallOutcome;
 use crate::script::{Asker, LineState, Lines, Traffic, line_of};
 use rows::{End, arguments_rows, limited, source_rows};
 
@@ -41,6 +42,8 @@ pub(crate) struct Call {
     /// Whether it waits for an answer of the user's.
     waits: bool,
     text: String,
+    /// The bytes of all that it gave, of which `text` may be the beginning.
+    size_bytes: usize,
     duration: Option<Duration>,
     nested: Vec<Call>,
     /// Nested calls that found no place.
@@ -65,6 +68,7 @@ impl Call {
             state: State::Running,
             waits: false,
             text: String::new(),
+            size_bytes: 0,
             duration: None,
             nested: Vec::new(),
             more_nested: 0,
@@ -161,8 +165,8 @@ impl Call {
         if self.nested.is_empty() {
             return None;
         }
-        let given: usize = self.nested.iter().map(|call| call.text.len()).sum();
-        let sent_bytes = if self.is_over() { self.text.len() } else { 0 };
+        let given: usize = self.nested.iter().map(|call| call.size_bytes).sum();
+        let sent_bytes = self.size_bytes;
         Some(Traffic {
             sent_bytes,
             kept_bytes: given.saturating_sub(sent_bytes),
@@ -173,10 +177,15 @@ impl Call {
         self.text = text;
     }
 
-    pub(crate) fn end(&mut self, text: String, is_error: bool, duration: Duration) {
-        self.state = if is_error { State::Failed } else { State::Done };
-        self.text = text;
-        self.duration = Some(duration);
+    pub(crate) fn end(&mut self, outcome: CallOutcome) {
+        self.state = if outcome.is_error {
+            State::Failed
+        } else {
+            State::Done
+        };
+        self.text = outcome.text;
+        self.size_bytes = outcome.size_bytes;
+        self.duration = Some(outcome.duration);
     }
 
     /// What ran when the run was stopped has no result.
@@ -262,9 +271,9 @@ impl Call {
         if let Some(duration) = self.duration.filter(|duration| duration.as_millis() >= 100) {
             end = format!(" {:.1}s", duration.as_secs_f64());
         }
-        if depth > 0 && self.state == State::Done && !self.text.is_empty() {
+        if depth > 0 && self.state == State::Done && self.size_bytes > 0 {
             end.push(' ');
-            end.push_str(&bytes(self.text.len()));
+            end.push_str(&bytes(self.size_bytes));
         }
         if !end.is_empty() {
             line.push(Span::new(end, TextStyle::role(Role::Dim)));

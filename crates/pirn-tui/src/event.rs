@@ -6,6 +6,19 @@ use std::time::Duration;
 use pirn_tool::{Answer, ApprovalRequest};
 use serde_json::Value;
 
+/// What a call gave, to the model or to the program that made it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CallOutcome {
+    /// All of it as text, or its beginning where it is large.
+    pub text: String,
+    /// The bytes of all of it.
+    pub size_bytes: usize,
+    /// Whether the call failed.
+    pub is_error: bool,
+    /// How long it took.
+    pub duration: Duration,
+}
+
 /// Something that happened in the conversation.
 #[derive(Debug, Clone)]
 pub enum UiEvent {
@@ -41,12 +54,8 @@ pub enum UiEvent {
     CallEnded {
         /// Its id, unique in the session.
         id: String,
-        /// What it gave, as text.
-        text: String,
-        /// Whether the call failed.
-        is_error: bool,
-        /// How long it took.
-        duration: Duration,
+        /// What it gave, and how it went.
+        outcome: CallOutcome,
     },
     /// The model works from now on.
     RunStarted,

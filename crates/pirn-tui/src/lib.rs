@@ -45,8 +45,8 @@ mod viewer;
 pub use app::{App, AppOptions, Cursor, PlainFrame, Request};
 pub use commands::{COMMANDS, CommandRow};
 pub use event::{
-    Activity, Audience, Choices, Draft, Figures, OpenQuestions, Order, Presentation, Purpose,
-    UiEvent,
+    Activity, Audience, CallOutcome, Choices, Draft, Figures, OpenQuestions, Order, Presentation,
+    Purpose, UiEvent,
 };
 pub use keys::{ACTIONS, Action, ActionRow, Keymap};
 pub use line_questions::{Asker, LineQuestions, Reactions, ScreenTurns};

@@ -6,7 +6,7 @@ use std::time::Duration;
 use pirn_terminal::{
     Attribute, KeyCode, KeyPress, Role, Row, Span, TextStyle, Wrap, visible_code, wrap,
 };
-use pirn_tool::{Answer, ApprovalRequest, CommandConfinement, Covers, Scope, Subject};
+use pirn_tool::{Answer, ApprovalRequest, CommandConfinement, Covers, Scope, Subject, Target};
 
 use crate::call::{code_rows, diff_rows};
 use crate::event::{OpenQuestions, Order};
@@ -311,13 +311,10 @@ fn body(question: &ApprovalRequest, columns: usize, asker: Option<&Asker>) -> Ve
         None if question.arguments.is_null() => {}
         None => fact("arguments", &text(&question.arguments)),
     }
-    if let Some(target) = &question.target {
-        fact(
-            "target",
-            &serde_json::to_value(target)
-                .map(|target| target.to_string())
-                .unwrap_or_default(),
-        );
+    match &question.target {
+        Some(Target::Path { path }) => fact("leads to", &path.to_string_lossy()),
+        Some(Target::Host { host, port }) => fact("leads to", &format!("{host} at port {port}")),
+        None => {}
     }
     let effects: Vec<&str> = question.effects.names().collect();
     if !effects.is_empty() {

@@ -319,19 +319,23 @@ impl<O: Outside> Screen<O> {
 
     fn draw(&mut self) {
         let was_shown = self.viewer.is_shown();
-        self.draw_frame();
+        let bytes = self.next_frame();
         let is_shown = self.viewer.is_shown();
-        if is_shown != was_shown {
-            self.outside.alternate_screen(is_shown);
+        // Before the switch to it and after the switch from it: whenever Pirn is killed, it is known where to switch back from.
+        if is_shown && !was_shown {
+            self.outside.alternate_screen(true);
+        }
+        self.write_frame(&bytes);
+        if was_shown && !is_shown {
+            self.outside.alternate_screen(false);
         }
     }
 
-    fn draw_frame(&mut self) {
+    /// What has to be written so that the terminal shows what there is now. What was shown otherwise is taken away.
+    fn next_frame(&mut self) -> String {
         let (columns, rows) = self.size;
         if let Some(rows) = self.app.viewer_rows(columns, rows) {
-            let bytes = self.viewer.draw(&rows);
-            self.write_frame(&bytes);
-            return;
+            return self.viewer.draw(&rows);
         }
         let presentation = self.app.presentation();
         if presentation != self.drawn_as {
@@ -339,7 +343,7 @@ impl<O: Outside> Screen<O> {
             self.drawn_as = presentation;
         }
         let now = self.begun.elapsed();
-        let bytes = match presentation {
+        match presentation {
             Presentation::Inline => {
                 // The first screen is as it was left, unless the size has changed.
                 self.device.write(self.viewer.leave());
@@ -358,8 +362,7 @@ impl<O: Outside> Screen<O> {
                 let frame = self.app.plain(columns, now);
                 self.plain.draw(&frame.finished, &frame.told, &frame.line)
             }
-        };
-        self.write_frame(&bytes);
+        }
     }
 
     /// Takes away what the presentation so far has on the screen that is not finished.

@@ -1,7 +1,5 @@
 //! The conversation as blocks: those that are finished and those that still change.
 
-use std::time::Duration;
-
 use pirn_terminal::{
     Attribute, MarkdownStream, Role, Row, Span, TextStyle, Wrap, markdown_rows, wrap,
 };
@@ -9,6 +7,7 @@ use pirn_tool::ApprovalRequest;
 use serde_json::Value;
 
 use crate::call::{Call, Detail};
+use crate::event::CallOutcome;
 use crate::script::Asker;
 
 /// A block of the conversation.
@@ -142,9 +141,9 @@ impl Transcript {
         call.asker(question.call_id.as_deref())
     }
 
-    pub(crate) fn end_call(&mut self, id: &str, text: String, is_error: bool, duration: Duration) {
+    pub(crate) fn end_call(&mut self, id: &str, outcome: CallOutcome) {
         if let Some(call) = self.call(id) {
-            call.end(text, is_error, duration);
+            call.end(outcome);
         }
     }
 

@@ -7,7 +7,7 @@ use pirn_tool::{Answer, ApprovalRequest, Effects, Subject};
 use serde_json::{Value, json};
 
 use super::{App, AppOptions, Request};
-use crate::event::{Audience, Choices, OpenQuestions, Order, Purpose, UiEvent};
+use crate::event::{Audience, CallOutcome, Choices, OpenQuestions, Order, Purpose, UiEvent};
 
 mod requirements;
 
@@ -115,9 +115,12 @@ fn started(id: &str, parent: Option<&str>, name: &str, arguments: Value) -> UiEv
 fn ended(id: &str, text: &str, is_error: bool) -> UiEvent {
     UiEvent::CallEnded {
         id: id.to_owned(),
-        text: text.to_owned(),
-        is_error,
-        duration: Duration::from_millis(1500),
+        outcome: CallOutcome {
+            text: text.to_owned(),
+            size_bytes: text.len(),
+            is_error,
+            duration: Duration::from_millis(1500),
+        },
     }
 }
 

@@ -5,7 +5,12 @@ use std::time::Duration;
 
 use pirn_agent::{Agent, AgentEvent};
 use pirn_model::{Block, Message, ReplyEvent, ToolResultMessage, UserMessage, joined_text};
-use pirn_tui::{Activity, Figures, UiEvent};
+use pirn_tool::ToolResult;
+use pirn_tui::{Activity, CallOutcome, Figures, UiEvent};
+use serde_json::Value;
+
+/// What is kept to be looked at of one call: programs get much that nobody reads.
+const CALL_TEXT_BYTES_MAX: usize = 1024 * 1024;
 
 pub(super) fn events(event: AgentEvent) -> Vec<UiEvent> {
     match event {
@@ -39,9 +44,7 @@ pub(super) fn events(event: AgentEvent) -> Vec<UiEvent> {
             duration,
         } => vec![UiEvent::CallEnded {
             id: call.call_id.clone(),
-            text: result.joined_text(),
-            is_error: result.is_error,
-            duration,
+            outcome: outcome(text_for_program(&result), result.is_error, duration),
         }],
         AgentEvent::Note { text } => vec![UiEvent::Note(text)],
         AgentEvent::Server {
@@ -91,9 +94,34 @@ pub(super) fn events(event: AgentEvent) -> Vec<UiEvent> {
 fn call_ended(result: &ToolResultMessage) -> UiEvent {
     UiEvent::CallEnded {
         id: result.tool_call_id.clone(),
-        text: joined_text(&result.content),
-        is_error: result.is_error,
-        duration: Duration::from_millis(result.duration_ms.unwrap_or_default()),
+        outcome: outcome(
+            joined_text(&result.content),
+            result.is_error,
+            Duration::from_millis(result.duration_ms.unwrap_or_default()),
+        ),
+    }
+}
+
+/// What a program got, of which the content of the result is only a notice where there is structured data.
+fn text_for_program(result: &ToolResult) -> String {
+    match &result.structured {
+        Some(Value::String(text)) => text.clone(),
+        Some(value) => format!("{value:#}"),
+        None => result.joined_text(),
+    }
+}
+
+fn outcome(mut text: String, is_error: bool, duration: Duration) -> CallOutcome {
+    let size_bytes = text.len();
+    text.truncate(text.floor_char_boundary(CALL_TEXT_BYTES_MAX));
+    if text.len() < size_bytes {
+        text.push_str("\n…");
+    }
+    CallOutcome {
+        text,
+        size_bytes,
+        is_error,
+        duration,
     }
 }
 

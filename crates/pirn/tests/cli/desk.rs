@@ -1,5 +1,6 @@
 //! A place with a model that is a script, over HTTP on the loopback.
 
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use pirn_testkit::{Act, FakeHttp, HttpStyle, Script, model_script};
@@ -97,21 +98,21 @@ impl Desk {
     /// The entries of the only session, the header first.
     pub(crate) fn session(&self) -> Vec<Value> {
         let sessions = self.place.pirn_home().join("sessions");
-        let folder = std::fs::read_dir(sessions)
-            .unwrap()
-            .next()
-            .unwrap()
-            .unwrap()
-            .path();
-        let file = std::fs::read_dir(folder)
-            .unwrap()
-            .next()
-            .unwrap()
-            .unwrap()
-            .path();
-        let text = std::fs::read_to_string(file).unwrap();
+        // The index of all sessions lies beside the folders.
+        let is_session = |path: &PathBuf| path.extension().is_some_and(|end| end == "jsonl");
+        let file = paths_in(&sessions)
+            .iter()
+            .filter(|path| path.is_dir())
+            .flat_map(|folder| paths_in(folder))
+            .find(is_session);
+        let text = std::fs::read_to_string(file.unwrap()).unwrap();
         text.lines()
             .map(|line| serde_json::from_str(line).unwrap())
             .collect()
     }
+}
+
+fn paths_in(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).unwrap();
+    entries.map(|entry| entry.unwrap().path()).collect()
 }

@@ -66,7 +66,7 @@ fn a_question_pauses_the_script_and_takes_no_keys_of_the_editor() {
     interface.keys("yyn");
     interface.until("> yyn");
     interface.until("tab: answer");
-    interface.check_once(&["asked by this program:"]);
+    interface.check_once(&["asked by line 1 of this program:"]);
     interface.keys("\t");
     interface.until("[n] no");
     interface.keys("n");

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{Read as _, Write as _};
 use std::process::{Child, Stdio};
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 
@@ -11,6 +12,9 @@ use crate::place::Place;
 
 /// Columns where a test says nothing else.
 const COLUMNS: u16 = 80;
+
+/// A terminal that stays silent for longer will never show what a test waits for. Busy machines take seconds.
+const SILENCE_SECONDS_MAX: i64 = 25;
 
 /// Where standard output leads.
 #[derive(Clone, Copy)]
@@ -23,7 +27,10 @@ enum Output {
 pub(crate) struct Session {
     child: Child,
     terminal: File,
+    /// What no step of the test has taken yet.
     seen: String,
+    /// All that was written.
+    written: Vec<u8>,
 }
 
 impl Session {
@@ -68,10 +75,22 @@ impl Session {
 
     /// Some of what it writes; empty at the end.
     pub(crate) fn read_some(&mut self) -> Vec<u8> {
+        let mut waited_for = [PollFd::new(&self.terminal, PollFlags::IN)];
+        let silence = Timespec {
+            tv_sec: SILENCE_SECONDS_MAX,
+            tv_nsec: 0,
+        };
+        let is_silent = poll(&mut waited_for, Some(&silence)).unwrap() == 0;
+        assert!(
+            !is_silent,
+            "the terminal is silent; it was sent {:?}",
+            String::from_utf8_lossy(&self.written)
+        );
         let mut chunk = vec![0; 4096];
         // Linux reports an error when the last process has closed its side.
         let count = self.terminal.read(&mut chunk).unwrap_or_default();
         chunk.truncate(count);
+        self.written.extend(&chunk);
         chunk
     }
 
@@ -151,6 +170,7 @@ impl Session {
             child,
             terminal: controller.into(),
             seen: String::new(),
+            written: Vec::new(),
         }
     }
 
@@ -162,15 +182,13 @@ impl Session {
                 self.seen = after.to_owned();
                 return before;
             }
-            let mut chunk = [0; 4096];
-            let count = self.terminal.read(&mut chunk).unwrap_or_default();
+            let chunk = self.read_some();
             assert!(
-                count > 0,
+                !chunk.is_empty(),
                 "the terminal closed before {text:?}: {}",
                 self.seen
             );
-            self.seen
-                .push_str(&String::from_utf8_lossy(&chunk[..count]));
+            self.seen.push_str(&String::from_utf8_lossy(&chunk));
         }
     }
 
@@ -180,11 +198,12 @@ impl Session {
 
     /// The exit code, standard output, and the rest of what the terminal showed.
     pub(crate) fn end(mut self) -> (Option<i32>, String, String) {
-        let mut chunk = [0; 4096];
-        // Linux reports an error when the last process has closed its side.
-        while let Ok(count @ 1..) = self.terminal.read(&mut chunk) {
-            self.seen
-                .push_str(&String::from_utf8_lossy(&chunk[..count]));
+        loop {
+            let chunk = self.read_some();
+            if chunk.is_empty() {
+                break;
+            }
+            self.seen.push_str(&String::from_utf8_lossy(&chunk));
         }
         let output = self.child.wait_with_output().unwrap();
         (
