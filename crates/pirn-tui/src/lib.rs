@@ -1,8 +1,8 @@
 //! The terminal interface: a conversation, what its programs do, and what they ask.
 //!
 //! [`App`] is a state without a clock or a terminal: inputs and [`UiEvent`] go in, rows and [`Order`]s come out. [`run`] gives it a
-//! terminal, on one thread that sleeps until something comes. It knows neither models nor sessions: whoever starts it carries the
-//! orders out and tells what happens.
+//! terminal, on one thread that sleeps until something comes. They know neither models nor sessions: [`Conversation`] carries the
+//! orders out over an agent and tells what happens.
 //!
 //! ```
 //! use std::time::Duration;
@@ -27,8 +27,12 @@ mod app;
 mod call;
 mod commands;
 mod completion;
+#[cfg(unix)]
+mod conversation;
 mod event;
 mod fuzzy;
+#[cfg(unix)]
+mod guardian;
 mod keys;
 mod line_questions;
 mod picker;
@@ -39,16 +43,26 @@ mod reference;
 mod run;
 mod script;
 mod scroll;
+#[cfg(unix)]
+mod storage;
+mod text_editor;
 mod transcript;
 mod viewer;
 
 pub use app::{App, AppOptions, Cursor, PlainFrame, Request};
 pub use commands::{COMMANDS, CommandRow};
+#[cfg(unix)]
+pub use conversation::{Conversation, ConversationParts};
 pub use event::{
     Activity, Audience, CallOutcome, Choices, Draft, Figures, OpenQuestions, Order, Presentation,
     Purpose, UiEvent,
 };
+#[cfg(unix)]
+pub use guardian::Guardian;
 pub use keys::{ACTIONS, Action, ActionRow, Keymap};
 pub use line_questions::{Asker, LineQuestions, Reactions, ScreenTurns};
 #[cfg(unix)]
 pub use run::{EventSender, Outside, RunOptions, run};
+#[cfg(unix)]
+pub use storage::{Left, Storage};
+pub use text_editor::TextEditor;

@@ -16,7 +16,6 @@ use crate::failure::{Exit, Failure};
 use crate::invocation::{Invocation, Stream};
 use crate::settings::told;
 use crate::standard;
-use crate::text_editor::TextEditor;
 use crate::trust::current;
 
 /// The arguments of `pirn config`.
@@ -251,7 +250,7 @@ fn edit(layer: Layer, invocation: &Invocation) -> Result<(), Failure> {
             Failure::usage_because(error, format!("{} cannot be made", folder.display()))
         })?;
     }
-    let status = TextEditor::new(invocation).open(&path).map_err(|error| {
+    let status = invocation.text_editor().open(&path).map_err(|error| {
         Failure::usage_because(error, format!("{} was not edited", shown(&path)))
             .hint("VISUAL or EDITOR names another editor")
     })?;

@@ -1,19 +1,17 @@
 //! `pirn` on a terminal: the interface, over a conversation.
 
-mod guardian;
-mod orders;
-mod storage;
-mod translate;
-
 use std::sync::{Arc, Mutex, PoisonError};
 
 use clap::Parser as _;
-use pirn_agent::{Agent, AgentEvent, AgentEvents, AgentOptions, AgentParts, ModelChoice, Wakes};
+use pirn_agent::{Agent, AgentEvents, AgentOptions, AgentParts, ModelChoice, Wakes};
 use pirn_runtime::{ClientOptions, Confinement, Otherwise, Runtime, StartingServers};
 use pirn_settings::TuiMode;
 use pirn_terminal::{ColorDepth, Connection, Style};
 use pirn_tool::ApprovalQueue;
-use pirn_tui::{AppOptions, Cursor, EventSender, Keymap, Presentation, RunOptions, UiEvent};
+use pirn_tui::{
+    AppOptions, Conversation, ConversationParts, Cursor, EventSender, Guardian, Keymap,
+    Presentation, RunOptions, Storage, UiEvent,
+};
 use tokio_util::sync::CancellationToken;
 
 use crate::arguments::{Command, CommandLine};
@@ -26,12 +24,8 @@ use crate::invocation::{Display, Invocation, Stream, message_style};
 use crate::mcp::{TraceWhen, server_options};
 use crate::prompt::{CatalogModels, PromptArguments, Work, choice, session, user_client};
 use crate::questions;
-use crate::text_editor::TextEditor;
 use crate::trust::TrustQuestion;
 use crate::variables::{ACCESSIBLE, COLORTERM, SSH_CONNECTION, TERM};
-use guardian::Guardian;
-use orders::Orders;
-use storage::Storage;
 
 /// The user's keys, in Pirn's folder.
 const KEYS_FILE: &str = "keybindings.json";
@@ -91,7 +85,7 @@ pub(crate) fn run(invocation: &Invocation) -> Result<Exit, Failure> {
     };
     let guardian = {
         let _entered = event_loop.enter();
-        Guardian::start(invocation).ok()
+        Guardian::start(invocation.host.environment.clone(), cursor(invocation)).ok()
     };
     let conversation = event_loop.block_on(begin(&work, &runtime));
     let ended = conversation.and_then(|conversation| {
@@ -111,15 +105,15 @@ pub(crate) fn run(invocation: &Invocation) -> Result<Exit, Failure> {
     ended.map(|_| Exit::Success)
 }
 
-/// A conversation, and what its orders need.
-struct Conversation {
+/// A conversation that has begun.
+struct Begun {
     agent: Agent,
     events: AgentEvents,
     models: Arc<CatalogModels>,
     user: pirn_runtime::Client,
 }
 
-async fn begin(work: &Work<'_>, runtime: &Runtime) -> Result<Conversation, Failure> {
+async fn begin(work: &Work<'_>, runtime: &Runtime) -> Result<Begun, Failure> {
     let http = crate::catalog::http_client()?;
     let chosen = choice::choose(work.arguments, work.invocation, &http).await?;
     let models = Arc::new(CatalogModels::new(work.arguments, work.invocation, http)?);
@@ -143,7 +137,7 @@ async fn begin(work: &Work<'_>, runtime: &Runtime) -> Result<Conversation, Failu
     };
     let (agent, events) =
         Agent::start(parts).map_err(|error| Failure::from(anyhow::Error::new(error)))?;
-    Ok(Conversation {
+    Ok(Begun {
         agent,
         events,
         models,
@@ -153,19 +147,19 @@ async fn begin(work: &Work<'_>, runtime: &Runtime) -> Result<Conversation, Failu
 
 /// Shows the conversation on the main thread. Gives the agent back to be closed.
 fn show(
-    conversation: Conversation,
+    begun: Begun,
     approvals: Option<ApprovalQueue>,
     guardian: Option<Guardian>,
     runtime: &Runtime,
     work: &Work<'_>,
 ) -> std::io::Result<Agent> {
     let invocation = work.invocation;
-    let Conversation {
+    let Begun {
         agent,
         events,
         models,
         user,
-    } = conversation;
+    } = begun;
     let before = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
         pirn_terminal::restore();
@@ -188,7 +182,6 @@ fn show(
     });
     let kept = agent.clone();
     let warning = runtime.confinement().and_then(Confinement::warning);
-    let pwd = invocation.host.cwd.clone();
     let guardian = guardian.and_then(|mut guardian| guardian.wait().then_some(guardian));
     let guardian = guardian.map(|guardian| Arc::new(Mutex::new(guardian)));
     let guarded = guardian.clone();
@@ -196,21 +189,15 @@ fn show(
         for problem in problems.into_iter().chain(warning) {
             ui.send(UiEvent::Note(problem));
         }
-        ui.send(UiEvent::Figures(translate::figures(&agent, &pwd)));
-        tokio::spawn(tell(events, agent.clone(), pwd.clone(), ui.clone()));
-        if let Some(approvals) = &approvals {
-            tokio::spawn(tell_questions(approvals.clone(), ui.clone()));
-        }
         watch_signals(&ui);
-        Orders {
+        let parts = ConversationParts {
             agent,
             models,
             user,
             approvals,
             runtime: runtime.clone(),
-            ui,
-            cwd: pwd,
-            text_editor: TextEditor::new(invocation),
+            cwd: invocation.host.cwd.clone(),
+            text_editor: invocation.text_editor(),
             guardian: guarded,
             storage,
             sessions: invocation
@@ -218,7 +205,8 @@ fn show(
                 .pirn_home
                 .as_ref()
                 .map(|home| home.join(crate::prompt::SESSIONS_FOLDER)),
-        }
+        };
+        Conversation::start(parts, events, ui)
     });
     if let Some(guardian) = guardian {
         let mut guardian = guardian.lock().unwrap_or_else(PoisonError::into_inner);
@@ -255,10 +243,7 @@ fn options(work: &Work<'_>) -> (RunOptions, Vec<String>) {
             keymap,
             history: Vec::new(),
             draft: String::new(),
-            cursor: match work.invocation.display {
-                Display::Moving => Cursor::Moves,
-                Display::Lines => Cursor::Stays,
-            },
+            cursor: cursor(work.invocation),
             presentation: match (ACCESSIBLE.read(), work.settings.tui.mode) {
                 (Some(_), _) | (None, TuiMode::Plain) => Presentation::Plain,
                 (None, TuiMode::FullScreen) => Presentation::FullScreen,
@@ -275,6 +260,13 @@ fn options(work: &Work<'_>) -> (RunOptions, Vec<String>) {
     (options, problems)
 }
 
+fn cursor(invocation: &Invocation) -> Cursor {
+    match invocation.display {
+        Display::Moving => Cursor::Moves,
+        Display::Lines => Cursor::Stays,
+    }
+}
+
 /// How many colours the terminal shows, by what it says of itself in the environment.
 fn depth() -> ColorDepth {
     let contains = |value: Option<std::ffi::OsString>, part: &str| {
@@ -288,38 +280,6 @@ fn depth() -> ColorDepth {
         ColorDepth::Indexed
     } else {
         ColorDepth::Ansi
-    }
-}
-
-/// Tells the interface what happens in the conversation, until it is closed.
-async fn tell(mut events: AgentEvents, agent: Agent, cwd: std::path::PathBuf, ui: EventSender) {
-    while let Some(event) = events.next().await {
-        let changes_figures = matches!(
-            event,
-            AgentEvent::MessageEnd { .. }
-                | AgentEvent::AgentSettled { .. }
-                | AgentEvent::SessionInfoChanged { .. }
-                | AgentEvent::ThinkingLevelChanged { .. }
-                | AgentEvent::CompactionEnd { .. }
-        );
-        for item in translate::events(event) {
-            ui.send(item);
-        }
-        if changes_figures {
-            ui.send(UiEvent::Figures(translate::figures(&agent, &cwd)));
-        }
-    }
-}
-
-/// Shows the interface what is asked. While it does, questions have somebody to answer them.
-async fn tell_questions(approvals: ApprovalQueue, ui: EventSender) {
-    let mut front_end = approvals.front_end();
-    loop {
-        let open = front_end.next().await;
-        ui.send(UiEvent::Questions(pirn_tui::OpenQuestions {
-            revision: open.revision,
-            questions: open.questions.clone(),
-        }));
     }
 }
 

@@ -7,10 +7,13 @@ use std::path::PathBuf;
 use anyhow::Context as _;
 use pirn_settings::HostEnv;
 use pirn_terminal::{Style, Table, Tty, columns, is_error_terminal, is_output_terminal};
+use pirn_tui::TextEditor;
 
 use crate::consent::Asking;
 use crate::failure::Failure;
-use crate::variables::{HOME, NO_COLOR, PIRN_BROWSER, PIRN_HOME, TERM, TMPDIR, for_children};
+use crate::variables::{
+    EDITOR, HOME, NO_COLOR, PIRN_BROWSER, PIRN_HOME, TERM, TMPDIR, VISUAL, Variable, for_children,
+};
 
 /// Where a standard stream leads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,6 +49,12 @@ pub(crate) struct Invocation {
 }
 
 impl Invocation {
+    /// What the user writes texts with, as `VISUAL` or `EDITOR` says.
+    pub(crate) fn text_editor(&self) -> TextEditor {
+        let command = [VISUAL, EDITOR].into_iter().find_map(Variable::read);
+        TextEditor::new(command, self.host.environment.clone())
+    }
+
     /// Reads the process's environment, folders and streams.
     #[expect(
         clippy::disallowed_methods,

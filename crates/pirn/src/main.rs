@@ -42,7 +42,6 @@ mod reference;
 mod sessions;
 mod settings;
 mod standard;
-mod text_editor;
 mod trust;
 mod variables;
 

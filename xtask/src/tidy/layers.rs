@@ -24,7 +24,12 @@ const LAYERS: &[(&str, Allowed)] = &[
         Allowed::Only(&[
             "pirn-agent",
             "pirn-codemode",
+            "pirn-file",
+            "pirn-jsonc",
+            "pirn-model",
             "pirn-runtime",
+            "pirn-sandbox",
+            "pirn-session",
             "pirn-terminal",
             "pirn-tool",
         ]),

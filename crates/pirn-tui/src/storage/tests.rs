@@ -1,4 +1,4 @@
-use pirn_tui::Draft;
+use crate::event::Draft;
 
 use super::{HISTORY_FILE, Storage};
 

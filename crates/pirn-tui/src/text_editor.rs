@@ -6,33 +6,31 @@ use std::process::ExitStatus;
 
 use pirn_sandbox::Command;
 
-use crate::invocation::Invocation;
-use crate::variables;
-
 /// What opens a file where no variable names an editor.
 const EDITOR: &str = "vi";
 
-/// The program that `VISUAL` or `EDITOR` names.
+/// A program that the user writes texts with.
 #[derive(Debug, Clone)]
-pub(crate) struct TextEditor {
+pub struct TextEditor {
     command: OsString,
     environment: Vec<(OsString, OsString)>,
 }
 
 impl TextEditor {
-    /// The one that is set, or the one that every system has.
-    pub(crate) fn new(invocation: &Invocation) -> Self {
+    /// The one that is started by this command line, or the one that every system has.
+    pub fn new(command: Option<OsString>, environment: Vec<(OsString, OsString)>) -> Self {
         Self {
-            command: [variables::VISUAL, variables::EDITOR]
-                .into_iter()
-                .find_map(variables::Variable::read)
-                .unwrap_or_else(|| EDITOR.into()),
-            environment: invocation.host.environment.clone(),
+            command: command.unwrap_or_else(|| EDITOR.into()),
+            environment,
         }
     }
 
     /// Opens a file on the terminal, and waits until the editor is left.
-    pub(crate) fn open(&self, path: &Path) -> Result<ExitStatus, pirn_sandbox::Error> {
+    ///
+    /// # Errors
+    ///
+    /// When the editor cannot be started.
+    pub fn open(&self, path: &Path) -> Result<ExitStatus, pirn_sandbox::Error> {
         let command = self.command.to_string_lossy();
         let mut words = command.split_whitespace();
         let program = words.next().unwrap_or(EDITOR);

@@ -1,22 +1,24 @@
-//! What the interface wants done, carried out over the conversation.
+//! The conversation behind the interface: what happens in it is told, and what the interface wants done is carried out.
 
 mod commands;
+mod translate;
 
+use std::fmt;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use pirn_agent::{Agent, CommandAudience, WhileBusy};
+use pirn_agent::{Agent, AgentEvent, AgentEvents, CommandAudience, Models, WhileBusy};
 use pirn_file::Access;
 use pirn_model::UserMessage;
 use pirn_runtime::{Client, Runtime};
 use pirn_session::now_ms;
 use pirn_tool::{Answer, AnswerError, ApprovalQueue, CallRequest};
-use pirn_tui::{Audience, Draft, EventSender, Order, Outside, UiEvent};
 use serde_json::json;
 
-use super::guardian::Guardian;
-use super::storage::Storage;
-use crate::prompt::CatalogModels;
+use crate::event::{Audience, Draft, OpenQuestions, Order, UiEvent};
+use crate::guardian::Guardian;
+use crate::run::{EventSender, Outside};
+use crate::storage::Storage;
 use crate::text_editor::TextEditor;
 
 /// Files that can be completed.
@@ -24,36 +26,103 @@ const FILES_MAX: usize = 5_000;
 /// A message that comes back from the user's editor.
 const EDITED_BYTES_MAX: u64 = 16 << 20;
 
-/// Carries orders out. Cheap to clone.
-#[derive(Debug, Clone)]
-pub(super) struct Orders {
-    pub(super) agent: Agent,
-    pub(super) models: Arc<CatalogModels>,
+/// What a conversation is made of.
+#[derive(Clone)]
+pub struct ConversationParts {
+    /// Talks to the model.
+    pub agent: Agent,
+    /// The models that the user can choose.
+    pub models: Arc<dyn Models>,
     /// Makes the calls of the user's own.
-    pub(super) user: Client,
-    pub(super) approvals: Option<ApprovalQueue>,
-    pub(super) runtime: Runtime,
-    pub(super) ui: EventSender,
-    pub(super) cwd: PathBuf,
-    pub(super) text_editor: TextEditor,
+    pub user: Client,
+    /// Where questions wait; `None` where nothing is asked.
+    pub approvals: Option<ApprovalQueue>,
+    /// Whose servers are told of.
+    pub runtime: Runtime,
+    /// The folder that it is about.
+    pub cwd: PathBuf,
+    /// Opens messages and files of the user's.
+    pub text_editor: TextEditor,
     /// Sets the terminal back when this process cannot; `None` where there is none.
-    pub(super) guardian: Option<Arc<Mutex<Guardian>>>,
+    pub guardian: Option<Arc<Mutex<Guardian>>>,
     /// Where drafts and what was said are kept; `None` where nothing is.
-    pub(super) storage: Option<Arc<Storage>>,
-    pub(super) sessions: Option<PathBuf>,
+    pub storage: Option<Arc<Storage>>,
+    /// The folder of all sessions; `None` where none are kept.
+    pub sessions: Option<PathBuf>,
 }
 
-impl Outside for Orders {
+impl fmt::Debug for ConversationParts {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("ConversationParts")
+            .field("agent", &self.agent)
+            .field("cwd", &self.cwd)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A conversation that the interface shows: it carries orders out, and tells what happens. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Conversation {
+    parts: ConversationParts,
+    ui: EventSender,
+}
+
+impl Conversation {
+    /// Tells `ui` from now on what happens, until the agent is closed. Must be called inside a runtime.
+    pub fn start(parts: ConversationParts, events: AgentEvents, ui: EventSender) -> Self {
+        let conversation = Self { parts, ui };
+        conversation.tell_figures();
+        tokio::spawn(conversation.clone().tell(events));
+        if let Some(approvals) = &conversation.parts.approvals {
+            tokio::spawn(tell_questions(approvals.clone(), conversation.ui.clone()));
+        }
+        conversation
+    }
+
+    async fn tell(self, mut events: AgentEvents) {
+        while let Some(event) = events.next().await {
+            let changes_figures = matches!(
+                event,
+                AgentEvent::MessageEnd { .. }
+                    | AgentEvent::AgentSettled { .. }
+                    | AgentEvent::SessionInfoChanged { .. }
+                    | AgentEvent::ThinkingLevelChanged { .. }
+                    | AgentEvent::CompactionEnd { .. }
+            );
+            for item in translate::events(event) {
+                self.ui.send(item);
+            }
+            if changes_figures {
+                self.tell_figures();
+            }
+        }
+    }
+}
+
+/// Shows the interface what is asked. While it does, questions have somebody to answer them.
+async fn tell_questions(approvals: ApprovalQueue, ui: EventSender) {
+    let mut front_end = approvals.front_end();
+    loop {
+        let open = front_end.next().await;
+        ui.send(UiEvent::Questions(OpenQuestions {
+            revision: open.revision,
+            questions: open.questions.clone(),
+        }));
+    }
+}
+
+impl Outside for Conversation {
     fn order(&mut self, order: Order) {
         match order {
             Order::Say(text) => self.say(text, WhileBusy::Steer),
             Order::FollowUp(text) => self.say(text, WhileBusy::FollowUp),
             Order::Stop => {
-                self.agent.abort();
-                self.agent.abort_command();
+                self.parts.agent.abort();
+                self.parts.agent.abort_command();
             }
             Order::TakeBackQueue => {
-                let (steering, follow_up) = self.agent.clear_queue();
+                let (steering, follow_up) = self.parts.agent.clear_queue();
                 let texts: Vec<String> = steering
                     .iter()
                     .chain(&follow_up)
@@ -91,7 +160,7 @@ impl Outside for Orders {
     }
 
     fn alternate_screen(&mut self, is_shown: bool) {
-        if let Some(guardian) = &self.guardian {
+        if let Some(guardian) = &self.parts.guardian {
             let mut guardian = guardian.lock().unwrap_or_else(PoisonError::into_inner);
             guardian.alternate_screen(is_shown);
         }
@@ -106,10 +175,10 @@ impl Outside for Orders {
         let path = folder.path().join("message.md");
         pirn_file::replace(&path, text.as_bytes(), Access::Private)
             .map_err(|error| failed(&error))?;
-        let status = self
-            .text_editor
-            .open(&path)
-            .map_err(|error| failed(&format!("{error}; VISUAL or EDITOR names another editor")))?;
+        let status =
+            self.parts.text_editor.open(&path).map_err(|error| {
+                failed(&format!("{error}; VISUAL or EDITOR names another editor"))
+            })?;
         if !status.success() {
             return Err(failed(&format!("the editor ended with {status}")));
         }
@@ -117,29 +186,29 @@ impl Outside for Orders {
     }
 
     fn keep_draft(&mut self, draft: Draft) {
-        if let Some(storage) = &self.storage {
+        if let Some(storage) = &self.parts.storage {
             storage.keep_draft(draft);
         }
     }
 
     fn remember(&mut self, text: String) {
-        if let Some(storage) = &self.storage {
+        if let Some(storage) = &self.parts.storage {
             storage.said(text);
         }
     }
 }
 
-impl Orders {
+impl Conversation {
     fn say(&self, text: String, while_busy: WhileBusy) {
         let message = UserMessage::text(text.clone(), now_ms());
-        if let Err(error) = self.agent.prompt(message, while_busy) {
+        if let Err(error) = self.parts.agent.prompt(message, while_busy) {
             self.ui.send(UiEvent::Failure(error.to_string()));
             self.ui.send(UiEvent::Draft(text));
         }
     }
 
     fn run_command(&self, command: String, audience: Audience) {
-        let (agent, ui) = (self.agent.clone(), self.ui.clone());
+        let (agent, ui) = (self.parts.agent.clone(), self.ui.clone());
         let audience = match audience {
             Audience::Model => CommandAudience::Model,
             Audience::User => CommandAudience::User,
@@ -162,7 +231,7 @@ impl Orders {
     }
 
     fn answer(&self, revision: u64, id: &str, answer: Answer) {
-        let Some(approvals) = &self.approvals else {
+        let Some(approvals) = &self.parts.approvals else {
             return;
         };
         match approvals.answer(revision, id, answer) {
@@ -180,7 +249,7 @@ impl Orders {
     async fn list_files(&self) {
         let arguments = json!({"pattern": "*", "limit": FILES_MAX});
         let request = CallRequest::new("files", "find", arguments);
-        let text = self.user.call(request).await.result.joined_text();
+        let text = self.parts.user.call(request).await.result.joined_text();
         let files = text
             .lines()
             .take_while(|line| !line.is_empty())

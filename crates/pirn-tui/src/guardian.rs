@@ -1,11 +1,12 @@
 //! A small process that sets the terminal back when Pirn is killed in a way that nothing in it survives.
 
+use std::ffi::OsString;
 use std::io::{self, PipeReader, PipeWriter, Read as _, Write as _};
 
 use pirn_sandbox::Command;
 use pirn_terminal::{ALTERNATE_OFF, MODES_OFF};
 
-use crate::invocation::{Display, Invocation};
+use crate::app::Cursor;
 
 /// Every system has it; it takes far less memory than Pirn itself.
 const SHELL: &str = "/bin/sh";
@@ -33,24 +34,31 @@ stty "$before" <&3
 
 /// The guardian. It acts when the process ends before this is dropped or [`Guardian::finish`] is called.
 #[derive(Debug)]
-pub(super) struct Guardian {
+pub struct Guardian {
     words: PipeWriter,
     ready: Option<PipeReader>,
 }
 
 impl Guardian {
-    /// Starts it. Must be called inside a runtime.
-    pub(super) fn start(invocation: &Invocation) -> io::Result<Self> {
-        let modes = match invocation.display {
-            Display::Moving => MODES_OFF,
+    /// Starts it with the environment of all other children. Must be called inside a runtime.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be started: there is no shell, or no room for one more process.
+    pub fn start(
+        environment: impl IntoIterator<Item = (OsString, OsString)>,
+        cursor: Cursor,
+    ) -> io::Result<Self> {
+        let modes = match cursor {
+            Cursor::Moves => MODES_OFF,
             // It was sent no sequences, and knows none.
-            Display::Lines => "",
+            Cursor::Stays => "",
         };
         let (input, words) = io::pipe()?;
         let (ready, output) = io::pipe()?;
         Command::new(SHELL)
             .args(["-c", PROGRAM, "pirn-guardian", modes, ALTERNATE_OFF])
-            .envs(invocation.host.environment.iter().cloned())
+            .envs(environment)
             .hand_over_with(input.into(), output.into())
             .map_err(io::Error::other)?;
         Ok(Self {
@@ -60,7 +68,7 @@ impl Guardian {
     }
 
     /// Waits until it has seen how the terminal was: before that nothing may be changed. Gives whether it guards.
-    pub(super) fn wait(&mut self) -> bool {
+    pub fn wait(&mut self) -> bool {
         let mut byte = [0];
         self.ready
             .take()
@@ -68,12 +76,12 @@ impl Guardian {
     }
 
     /// Says whether the second screen is shown, from which it would have to switch back.
-    pub(super) fn alternate_screen(&mut self, is_shown: bool) {
+    pub(crate) fn alternate_screen(&mut self, is_shown: bool) {
         self.say(if is_shown { "alternate\n" } else { "first\n" });
     }
 
     /// Says that the terminal is as it was: there is nothing left to do.
-    pub(super) fn finish(&mut self) {
+    pub fn finish(&mut self) {
         self.say("done\n");
     }
 

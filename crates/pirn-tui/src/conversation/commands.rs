@@ -5,10 +5,9 @@ use std::path::{Path, PathBuf};
 use pirn_agent::{ModelChoice, private_words, session_page_path, write_session_page};
 use pirn_model::{Message, Model, ThinkingLevel};
 use pirn_session::{EntryBody, NewSession, Session, list_sessions};
-use pirn_tui::{Choices, Purpose, UiEvent};
 
-use super::Orders;
-use crate::interactive::translate;
+use super::{Conversation, translate};
+use crate::event::{Choices, Purpose, UiEvent};
 
 /// Sessions that are offered at once: the last ones.
 const SESSIONS_MAX: usize = 50;
@@ -17,7 +16,7 @@ const LABEL_CHARACTERS: usize = 100;
 /// Before a file's name for `/export`: what the page gives away was said.
 const SURE: &str = "--yes";
 
-impl Orders {
+impl Conversation {
     pub(super) async fn command(&self, name: &str, arguments: &str) -> Result<(), String> {
         let given = (!arguments.is_empty()).then(|| arguments.to_owned());
         match name {
@@ -27,10 +26,12 @@ impl Orders {
             "resume" => self.resume(arguments).await,
             "export" => self.export(arguments).await,
             "name" => self
+                .parts
                 .agent
                 .set_session_name(given)
                 .map_err(|error| error.to_string()),
             "compact" => self
+                .parts
                 .agent
                 .compact(given)
                 .await
@@ -46,7 +47,7 @@ impl Orders {
                 Ok(())
             }
             "tools" => {
-                let loadout = self.user.registry().loadout();
+                let loadout = self.parts.user.registry().loadout();
                 let names: Vec<&str> = loadout
                     .declarations
                     .iter()
@@ -63,20 +64,21 @@ impl Orders {
         self.ui.send(UiEvent::Note(words));
     }
 
-    fn tell_figures(&self) {
-        let figures = translate::figures(&self.agent, &self.cwd);
+    pub(super) fn tell_figures(&self) {
+        let figures = translate::figures(&self.parts.agent, &self.parts.cwd);
         self.ui.send(UiEvent::Figures(figures));
     }
 
     async fn choose_model(&self, name: &str) -> Result<(), String> {
-        let models = self.models.all().await;
+        let models = self.parts.models.available().await;
         let exact = models
             .iter()
             .find(|model| model.full_name() == name || model.id == name);
         if let Some(model) = exact {
-            let thinking = self.agent.model().thinking;
+            let thinking = self.parts.agent.model().thinking;
             let choice = ModelChoice::new(model.clone(), thinking);
-            self.agent
+            self.parts
+                .agent
                 .set_model(choice)
                 .map_err(|error| error.to_string())?;
             self.tell_figures();
@@ -104,7 +106,7 @@ impl Orders {
 
     /// Sets the level, or takes the next one.
     fn think(&self, name: &str) -> Result<(), String> {
-        let choice = self.agent.model();
+        let choice = self.parts.agent.model();
         let level = if name.is_empty() {
             let levels: Vec<ThinkingLevel> = ThinkingLevel::ALL
                 .into_iter()
@@ -118,7 +120,8 @@ impl Orders {
                 format!("`{name}` is none of off, minimal, low, medium, high, xhigh, max")
             })?
         };
-        self.agent
+        self.parts
+            .agent
             .set_thinking_level(level)
             .map_err(|error| error.to_string())?;
         self.tell_figures();
@@ -127,12 +130,13 @@ impl Orders {
 
     fn begin_session(&self) -> Result<(), String> {
         let session = Session::create(NewSession {
-            cwd: self.cwd.clone(),
-            sessions: self.sessions.clone(),
+            cwd: self.parts.cwd.clone(),
+            sessions: self.parts.sessions.clone(),
             ..NewSession::default()
         })
         .map_err(|error| error.to_string())?;
-        self.agent
+        self.parts
+            .agent
             .replace_session(session)
             .map_err(|error| error.to_string())?;
         self.ui.send(UiEvent::Cleared);
@@ -144,8 +148,8 @@ impl Orders {
     /// Goes on with the session in this file, or offers those of the folder. Files are read where nobody waits for them.
     async fn resume(&self, file: &str) -> Result<(), String> {
         if file.is_empty() {
-            let sessions = self.sessions.clone();
-            let cwd = self.cwd.clone();
+            let sessions = self.parts.sessions.clone();
+            let cwd = self.parts.cwd.clone();
             let items = apart(move || {
                 let sessions = sessions?;
                 Some(earlier_sessions(&sessions, &cwd))
@@ -162,7 +166,8 @@ impl Orders {
         let session = opened.await??;
         let problems = session.problems().to_vec();
         let messages = session.tree().context().messages;
-        self.agent
+        self.parts
+            .agent
             .replace_session(session)
             .map_err(|error| error.to_string())?;
         self.ui.send(UiEvent::Cleared);
@@ -183,9 +188,9 @@ impl Orders {
             None => (false, arguments),
         };
         let name = (!name.is_empty()).then(|| name.to_owned());
-        if !is_sure && let Some(warning) = private_words(&self.agent) {
-            let id = self.agent.state().session_id;
-            let path = session_page_path(&self.cwd, name.as_deref(), &id);
+        if !is_sure && let Some(warning) = private_words(&self.parts.agent) {
+            let id = self.parts.agent.state().session_id;
+            let path = session_page_path(&self.parts.cwd, name.as_deref(), &id);
             self.note(format!("the page would show {warning}"));
             self.ui.send(UiEvent::Choose(Choices {
                 title: "Export".to_owned(),
@@ -197,7 +202,7 @@ impl Orders {
             }));
             return Ok(());
         }
-        let (agent, cwd) = (self.agent.clone(), self.cwd.clone());
+        let (agent, cwd) = (self.parts.agent.clone(), self.parts.cwd.clone());
         let path = apart(move || write_session_page(&agent, &cwd, name.as_deref())).await??;
         self.note(format!("the conversation is in {}", path.display()));
         Ok(())
@@ -205,7 +210,7 @@ impl Orders {
 
     /// Goes back to before a message of the user's, or offers those there are.
     fn go_back(&self, id: &str) -> Result<(), String> {
-        let said = self.agent.with_session(user_messages);
+        let said = self.parts.agent.with_session(user_messages);
         if id.is_empty() {
             let newest_first = said.into_iter().rev();
             self.ui.send(UiEvent::Choose(Choices {
@@ -220,7 +225,8 @@ impl Orders {
         let Some(said) = said.into_iter().find(|said| said.id == id) else {
             return Err(format!("there is no message `{id}`"));
         };
-        self.agent
+        self.parts
+            .agent
             .navigate(said.parent.as_deref())
             .map_err(|error| error.to_string())?;
         self.ui.send(UiEvent::Cleared);
@@ -232,7 +238,7 @@ impl Orders {
     }
 
     fn about_session(&self) -> String {
-        let state = self.agent.state();
+        let state = self.parts.agent.state();
         let file = match &state.session_file {
             Some(path) => path.display().to_string(),
             None => "not on disk yet".to_owned(),
@@ -250,6 +256,7 @@ impl Orders {
 
     fn about_servers(&self) -> String {
         let servers = self
+            .parts
             .runtime
             .servers()
             .map(|servers| servers.manager().servers());

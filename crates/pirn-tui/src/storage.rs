@@ -7,8 +7,9 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use pirn_file::{Access, AppendError, AppendFile, FileLock};
-use pirn_tui::Draft;
 use serde_json::{Value, json};
+
+use crate::event::Draft;
 
 /// Interfaces in one folder at once, each with a draft of its own.
 const SLOTS_MAX: usize = 64;
@@ -34,22 +35,23 @@ enum Write {
 
 /// Writes on a thread of its own: nobody waits for the disk. Dropping it waits until all is written.
 #[derive(Debug)]
-pub(super) struct Storage {
+pub struct Storage {
     writes: Option<Sender<Write>>,
     thread: Option<JoinHandle<()>>,
 }
 
 /// What an earlier interface left.
 #[derive(Debug, Default)]
-pub(super) struct Left {
-    pub(super) draft: String,
+pub struct Left {
+    /// What was being written.
+    pub draft: String,
     /// What was said before, the oldest first.
-    pub(super) history: Vec<String>,
+    pub history: Vec<String>,
 }
 
 impl Storage {
     /// Opens the files in Pirn's folder, and takes over the draft of an interface in this folder that is gone.
-    pub(super) fn open(pirn_home: &Path, cwd: &Path) -> io::Result<(Self, Left)> {
+    pub fn open(pirn_home: &Path, cwd: &Path) -> io::Result<(Self, Left)> {
         let folder = pirn_home.join(DRAFTS_FOLDER).join(folder_name(cwd));
         pirn_file::make_private_folder(&folder)?;
         let history = pirn_home.join(HISTORY_FILE);
@@ -70,11 +72,11 @@ impl Storage {
         Ok((storage, left))
     }
 
-    pub(super) fn keep_draft(&self, draft: Draft) {
+    pub(crate) fn keep_draft(&self, draft: Draft) {
         self.send(Write::Draft(draft));
     }
 
-    pub(super) fn said(&self, text: String) {
+    pub(crate) fn said(&self, text: String) {
         self.send(Write::Said(text));
     }
 

@@ -6,8 +6,9 @@ use std::time::Duration;
 use pirn_agent::{Agent, AgentEvent};
 use pirn_model::{Block, Message, ReplyEvent, ToolResultMessage, UserMessage, joined_text};
 use pirn_tool::ToolResult;
-use pirn_tui::{Activity, CallOutcome, Figures, UiEvent};
 use serde_json::Value;
+
+use crate::event::{Activity, CallOutcome, Figures, UiEvent};
 
 /// What is kept to be looked at of one call: programs get much that nobody reads.
 const CALL_TEXT_BYTES_MAX: usize = 1024 * 1024;
