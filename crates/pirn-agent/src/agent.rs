@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 use crate::error::AgentError;
 use crate::event::{AgentEvent, CompactionReport};
 use crate::feed::Feed;
+use crate::hooks::{AgentHook, Hooks};
 use crate::machine::{End, Machine, QueueMode};
 use crate::options::AgentOptions;
 use crate::ports::{ModelChoice, Models, Tools};
@@ -34,6 +35,8 @@ pub struct AgentParts {
     pub options: AgentOptions,
     /// Where the runtime behind the tools tells what happens; `None` where there is none.
     pub runtime_events: Option<EventBus>,
+    /// What the embedding program adds, in this order.
+    pub hooks: Vec<Arc<dyn AgentHook>>,
 }
 
 impl std::fmt::Debug for AgentParts {
@@ -84,6 +87,7 @@ pub(crate) struct Shared {
     pub(crate) options: Mutex<AgentOptions>,
     pub(crate) models: Arc<dyn Models>,
     pub(crate) tools: Arc<dyn Tools>,
+    pub(crate) hooks: Hooks,
     pub(crate) events: mpsc::Sender<AgentEvent>,
     pub(crate) feed: Arc<Feed>,
     pub(crate) status: watch::Sender<Status>,
@@ -151,10 +155,13 @@ impl Agent {
             choice,
             options,
             runtime_events,
+            hooks,
         } = parts;
+        let hooks = Hooks(hooks);
         keep_choice(&mut session, &choice)?;
         restore_tools(&*tools, &session);
         let cost_before = session.tree().usage().cost;
+        hooks.session_started(&session.header().id);
         let (events, receiver) = mpsc::channel(options.events_max.max(1));
         let (jobs, asked) = mpsc::channel(JOBS_MAX);
         let feed = Arc::new(Feed::default());
@@ -170,6 +177,7 @@ impl Agent {
             options: Mutex::new(options),
             models,
             tools,
+            hooks,
             events,
             feed,
             status: watch::Sender::default(),
@@ -337,7 +345,11 @@ impl Agent {
         }
         keep_choice(&mut session, &lock(&self.shared.choice))?;
         restore_tools(&*self.shared.tools, &session);
-        Ok(std::mem::replace(&mut *lock(&self.shared.session), session))
+        let hooks = &self.shared.hooks;
+        hooks.session_started(&session.header().id);
+        let before = std::mem::replace(&mut *lock(&self.shared.session), session);
+        hooks.session_ended(&before.header().id);
+        Ok(before)
     }
 
     /// Looks at the session.
@@ -409,6 +421,8 @@ impl Agent {
         if let Some(worker) = worker {
             // A panic of it was told where it happened.
             drop(worker.await);
+            let session_id = lock(&self.shared.session).header().id.clone();
+            self.shared.hooks.session_ended(&session_id);
         }
     }
 

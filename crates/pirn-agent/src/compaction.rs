@@ -12,6 +12,7 @@ use crate::declare::Declarations;
 use crate::error::AgentError;
 use crate::estimate::{context_tokens, estimate};
 use crate::event::{AgentEvent, CompactionReason, CompactionReport};
+use crate::hooks::Stopped;
 use crate::ports::{Conversation, Models};
 use crate::retry::{Retry, Verdict};
 use crate::run::Run;
@@ -52,7 +53,16 @@ impl Run<'_> {
         self.shared
             .status
             .send_modify(|status| status.is_compacting = true);
-        let made = self.make_shorter(focus).await;
+        let allowed = self
+            .shared
+            .hooks
+            .before_compaction(reason, &self.cancel)
+            .await;
+        let made = match allowed {
+            Ok(()) => self.make_shorter(focus).await,
+            Err(Stopped::Aborted) => Err(AgentError::Compaction("it was stopped".into())),
+            Err(Stopped::Refused(why)) => Err(AgentError::Compaction(why)),
+        };
         self.shared
             .status
             .send_modify(|status| status.is_compacting = false);

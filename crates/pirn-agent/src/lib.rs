@@ -40,6 +40,7 @@ mod error;
 mod estimate;
 mod event;
 mod feed;
+mod hooks;
 mod instructions;
 mod interrupted;
 mod machine;
@@ -61,6 +62,7 @@ pub use client_tools::ClientTools;
 pub use declare::{Declarations, declared};
 pub use error::AgentError;
 pub use event::{AgentEvent, CompactionReason, CompactionReport};
+pub use hooks::AgentHook;
 pub use instructions::{ContextFiles, Prompt, PromptError};
 pub use machine::{
     CALL_ABORTED, Compacted, End, Machine, MachineOptions, QUEUE_MESSAGES_MAX, QueueFull,

@@ -17,6 +17,7 @@ use tokio_util::sync::CancellationToken;
 use crate::agent::{Shared, lock};
 use crate::estimate::context_tokens;
 use crate::event::{AgentEvent, CompactionReason};
+use crate::hooks::Stopped;
 use crate::interrupted::{CALL_INTERRUPTED, unanswered};
 use crate::machine::{Compacted, End, Step, refused};
 use crate::options::Wakes;
@@ -267,6 +268,11 @@ impl<'a> Run<'a> {
     async fn end_turn(&mut self) {
         if let Some((message, tool_results)) = self.turn.take() {
             self.is_in_turn = false;
+            let seen = self
+                .shared
+                .hooks
+                .after_turn(&message, &tool_results, &self.cancel);
+            pass_on(self.shared, seen).await;
             self.tell(AgentEvent::TurnEnd {
                 message,
                 tool_results,
@@ -336,9 +342,8 @@ impl<'a> Run<'a> {
             return Ok(());
         }
         self.declare().await?;
-        self.begin_turn().await;
         let choice = lock(&self.shared.choice).clone();
-        let conversation = {
+        let mut conversation = {
             let session = lock(&self.shared.session);
             let messages = session.tree().context().messages;
             Conversation {
@@ -347,7 +352,19 @@ impl<'a> Run<'a> {
                 session_id: Some(session.header().id.clone()),
             }
         };
+        let hooks = &self.shared.hooks;
+        let asked = hooks.before_request(&mut conversation, &self.cancel);
+        if let Err(stopped) = pass_on(self.shared, asked).await {
+            lock(&self.shared.machine).stop(match stopped {
+                Stopped::Aborted => End::Aborted,
+                Stopped::Refused(message) => End::Refused { message },
+            });
+            return Ok(());
+        }
+        self.begin_turn().await;
         let reply = self.stream(&choice, &conversation).await;
+        let seen = hooks.after_request(&reply.message, &self.cancel);
+        pass_on(self.shared, seen).await;
         lock(&self.shared.machine).replied(reply);
         Ok(())
     }
@@ -391,16 +408,27 @@ impl<'a> Run<'a> {
             self.tell(AgentEvent::ToolStart { call: call.clone() })
                 .await;
         }
-        let mut running: FuturesUnordered<_> = calls
-            .iter()
-            .map(|call| self.shared.tools.call(call, &self.cancel))
-            .collect();
+        let mut running: FuturesUnordered<_> =
+            calls.iter().map(|call| self.call_one(call)).collect();
         while let Some(result) = pass_on(self.shared, running.next()).await {
             self.tell(AgentEvent::ToolEnd {
                 result: Box::new(result.clone()),
             })
             .await;
             lock(&self.shared.machine).called(result);
+        }
+    }
+}
+
+impl Run<'_> {
+    async fn call_one(&self, call: &ToolCall) -> ToolResultMessage {
+        let hooks = &self.shared.hooks;
+        match hooks.before_call(call, &self.cancel).await {
+            Ok(call) => {
+                let result = self.shared.tools.call(&call, &self.cancel).await;
+                hooks.after_call(&call, result, &self.cancel).await
+            }
+            Err(refused) => refused,
         }
     }
 }

@@ -134,6 +134,7 @@ async fn begin(work: &Work<'_>, runtime: &Runtime) -> Result<Begun, Failure> {
             ..AgentOptions::default()
         },
         runtime_events: Some(runtime.events().clone()),
+        hooks: Vec::new(),
     };
     let (agent, events) =
         Agent::start(parts).map_err(|error| Failure::from(anyhow::Error::new(error)))?;

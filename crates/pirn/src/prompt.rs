@@ -306,6 +306,7 @@ impl Work<'_> {
             choice,
             options,
             runtime_events: Some(events),
+            hooks: Vec::new(),
         };
         Agent::start(parts).map_err(|error| Failure::from(anyhow::Error::new(error)))
     }
@@ -520,6 +521,8 @@ fn conclude(end: End) -> Result<Exit, Failure> {
             Exit::Failed,
             "the conversation has cost what --max-cost allows, and the model wants to go on",
         )),
-        End::NotKept { message } => Err(Failure::new(Exit::Failed, message)),
+        End::Refused { message } | End::NotKept { message } => {
+            Err(Failure::new(Exit::Failed, message))
+        }
     }
 }

@@ -64,6 +64,11 @@ pub enum End {
     TurnsUsedUp,
     /// It would go on, but for the bound on its cost.
     CostUsedUp,
+    /// A hook of the embedding program did not let the model be asked.
+    Refused {
+        /// Which hook, and why.
+        message: String,
+    },
     /// What was said cannot be written to the session.
     NotKept {
         /// Why nothing can be written.

@@ -7,4 +7,5 @@
     reason = "tests prepare and inspect what they test"
 )]
 
+mod hooks;
 mod runs;

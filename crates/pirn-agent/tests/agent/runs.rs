@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 
 use futures_util::future::BoxFuture;
 use pirn_agent::{
-    Agent, AgentEvent, AgentEvents, AgentOptions, AgentParts, Conversation, Declarations, End,
-    ModelChoice, Models, Tools, WhileBusy,
+    Agent, AgentEvent, AgentEvents, AgentHook, AgentOptions, AgentParts, Conversation,
+    Declarations, End, ModelChoice, Models, Tools, WhileBusy,
 };
 use pirn_model::{
     Api, Failure, FailureKind, Message, Model, Reply, ReplyDecoder, ReplySink, Request, StreamEnd,
@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 
 /// What the model does when it is asked.
 #[derive(Clone)]
-enum Act {
+pub(crate) enum Act {
     /// Says this, and nothing else.
     Say(&'static str),
     /// Calls the tool `echo` so many times.
@@ -30,13 +30,14 @@ enum Act {
 }
 
 #[derive(Clone, Default)]
-struct Shared {
-    acts: Arc<Mutex<VecDeque<Act>>>,
+pub(crate) struct Shared {
+    pub(crate) acts: Arc<Mutex<VecDeque<Act>>>,
     /// Where the run is stopped: the number of the event.
-    abort_at: Option<usize>,
-    events: Arc<Mutex<Vec<String>>>,
+    pub(crate) abort_at: Option<usize>,
+    pub(crate) events: Arc<Mutex<Vec<String>>>,
     /// Request bodies of all wires.
-    bodies: Arc<Mutex<Vec<Value>>>,
+    pub(crate) bodies: Arc<Mutex<Vec<Value>>>,
+    pub(crate) hooks: Vec<Arc<dyn AgentHook>>,
 }
 
 fn model(api: Api) -> Model {
@@ -146,7 +147,7 @@ impl Tools for Echo {
     }
 }
 
-fn agent(shared: &Shared) -> (Agent, AgentEvents) {
+pub(crate) fn agent(shared: &Shared) -> (Agent, AgentEvents) {
     let parts = AgentParts {
         session: Session::create(NewSession::default()).unwrap(),
         models: Arc::new(Scripted(shared.clone())),
@@ -158,11 +159,16 @@ fn agent(shared: &Shared) -> (Agent, AgentEvents) {
             ..AgentOptions::default()
         },
         runtime_events: None,
+        hooks: shared.hooks.clone(),
     };
     Agent::start(parts).unwrap()
 }
 
-async fn say((agent, events): &mut (Agent, AgentEvents), shared: &Shared, text: &str) -> End {
+pub(crate) async fn say(
+    (agent, events): &mut (Agent, AgentEvents),
+    shared: &Shared,
+    text: &str,
+) -> End {
     agent
         .prompt(UserMessage::text(text, 1), WhileBusy::Refuse)
         .unwrap();
@@ -195,7 +201,7 @@ async fn run(acts: &[Act]) -> (End, Vec<String>, Vec<Value>) {
 }
 
 /// The conversation in a few words.
-fn shape(agent: &Agent) -> Vec<String> {
+pub(crate) fn shape(agent: &Agent) -> Vec<String> {
     let messages = agent.state().messages;
     messages
         .iter()
