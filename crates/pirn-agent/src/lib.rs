@@ -33,6 +33,7 @@
 )]
 
 mod agent;
+mod catalog_models;
 mod client_tools;
 mod compaction;
 mod declare;
@@ -58,6 +59,7 @@ mod state;
 mod worker;
 
 pub use agent::{Agent, AgentEvents, AgentParts, CommandAudience, Disposition, WhileBusy};
+pub use catalog_models::CatalogModels;
 pub use client_tools::ClientTools;
 pub use declare::{Declarations, declared};
 pub use error::AgentError;

@@ -59,6 +59,20 @@ pub trait KeyCommand: fmt::Debug + Send + Sync {
     ) -> BoxFuture<'a, Result<String, String>>;
 }
 
+/// Runs none: keys that are written as commands cannot be had.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoKeyCommands;
+
+impl KeyCommand for NoKeyCommands {
+    fn output<'a>(
+        &'a self,
+        _command: &'a str,
+        _variables: &'a BTreeMap<String, String>,
+    ) -> BoxFuture<'a, Result<String, String>> {
+        Box::pin(async { Err("is not run here".to_owned()) })
+    }
+}
+
 /// Where a provider's key comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CredentialSource {

@@ -61,7 +61,7 @@ pub use auth_file::{AuthEntry, AuthFile};
 pub use catalog::{Catalog, Found, ModelPattern};
 pub use client::{ClientLimits, IDLE_TIMEOUT_DEFAULT, ModelClient, ReplySink};
 pub use config_value::{ConfigSource, ConfigValue};
-pub use credentials::{CredentialError, CredentialSource, Credentials, KeyCommand};
+pub use credentials::{CredentialError, CredentialSource, Credentials, KeyCommand, NoKeyCommands};
 pub use decoder::{Progress, Reply, ReplyDecoder, StreamEnd};
 pub use draft::ReplyEvent;
 pub use failure::{Failure, FailureKind};

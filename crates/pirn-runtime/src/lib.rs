@@ -51,7 +51,7 @@ pub use error::{Error, ErrorKind};
 pub use evals::{EvalOptions, EvalRun, ProjectInterpreter, eval_sandbox};
 pub use grants::FileGrants;
 pub use permissions::{Permissions, Reach};
-pub use pirn_mcp::{McpExposure, SectionTools, ServerSelection};
+pub use pirn_mcp::{McpExposure, SectionTools, ServerSelection, http_client};
 pub use pirn_settings::{CodemodeMode, HostEnv};
 pub use pirn_tools::{PICTURE_HELPER_ARGUMENT, picture_helper};
 pub use runtime::Runtime;

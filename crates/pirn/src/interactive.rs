@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use clap::Parser as _;
-use pirn_agent::{Agent, AgentEvents, AgentOptions, AgentParts, ModelChoice, Wakes};
+use pirn_agent::{Agent, AgentEvents, AgentOptions, AgentParts, CatalogModels, ModelChoice, Wakes};
 use pirn_runtime::{ClientOptions, Confinement, Otherwise, Runtime, StartingServers};
 use pirn_settings::TuiMode;
 use pirn_terminal::{ColorDepth, Connection, Style};
@@ -22,7 +22,7 @@ use crate::failure::{Exit, Failure};
 use crate::interrupt;
 use crate::invocation::{Display, Invocation, Stream, message_style};
 use crate::mcp::{TraceWhen, server_options};
-use crate::prompt::{CatalogModels, PromptArguments, Work, choice, session, user_client};
+use crate::prompt::{PromptArguments, Work, choice, session, user_client};
 use crate::questions;
 use crate::trust::TrustQuestion;
 use crate::variables::{ACCESSIBLE, COLORTERM, SSH_CONNECTION, TERM};
@@ -116,7 +116,7 @@ struct Begun {
 async fn begin(work: &Work<'_>, runtime: &Runtime) -> Result<Begun, Failure> {
     let http = crate::catalog::http_client()?;
     let chosen = choice::choose(work.arguments, work.invocation, &http).await?;
-    let models = Arc::new(CatalogModels::new(work.arguments, work.invocation, http)?);
+    let models = Arc::new(work.models(http)?);
     let client = runtime.client(ClientOptions {
         tools: work.arguments.filter()?,
         starting_servers: StartingServers::AwaitedByCalls,

@@ -3,7 +3,6 @@
 pub(crate) mod answer_schema;
 mod arguments;
 pub(crate) mod choice;
-mod model;
 mod output;
 mod request;
 mod resources;
@@ -14,8 +13,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use pirn_agent::{
-    Agent, AgentEvent, AgentEvents, AgentOptions, AgentParts, ClientTools, ContextFiles, End,
-    MachineOptions, ModelChoice, Prompt, Resources, RpcServer, Wakes, WhileBusy,
+    Agent, AgentEvent, AgentEvents, AgentOptions, AgentParts, CatalogModels, ClientTools,
+    ContextFiles, End, MachineOptions, ModelChoice, Prompt, Resources, RpcServer, Wakes, WhileBusy,
 };
 use pirn_codemode::EXEC_TOOL_NAME;
 use pirn_eval::{EVAL_TOOL_NAME, Gates, NonInteractive, ProgramQuestions};
@@ -31,6 +30,7 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use crate::call_arguments::working_folder;
+use crate::catalog;
 use crate::eval::eval_options;
 use crate::event_loop;
 use crate::failure::{Exit, Failure};
@@ -46,7 +46,6 @@ use request::Messages;
 use server_notes::ServerNotes;
 
 pub(crate) use arguments::PromptArguments;
-pub(crate) use model::CatalogModels;
 pub(crate) use session::SESSIONS_FOLDER;
 
 pub(crate) fn run(arguments: &PromptArguments, invocation: &Invocation) -> Result<Exit, Failure> {
@@ -275,6 +274,12 @@ impl Work<'_> {
             })
     }
 
+    /// The way to all models that there is a key for.
+    pub(crate) fn models(&self, http: reqwest::Client) -> Result<CatalogModels, Failure> {
+        let catalog = catalog::read(self.invocation)?.with_given_key(self.arguments.given_key());
+        Ok(CatalogModels::new(catalog, http, catalog::local_servers()))
+    }
+
     fn agent(
         &self,
         client: Client,
@@ -284,7 +289,7 @@ impl Work<'_> {
         schema: Option<&AnswerSchema>,
     ) -> Result<(Agent, AgentEvents), Failure> {
         let arguments = self.arguments;
-        let models = CatalogModels::new(arguments, self.invocation, http)?;
+        let models = self.models(http)?;
         let events = client.runtime().events().clone();
         let user = user_client(client.runtime());
         let tools = self.tools(client, user, &models, chosen.model.api, schema)?;

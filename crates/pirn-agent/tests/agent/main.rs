@@ -7,5 +7,6 @@
     reason = "tests prepare and inspect what they test"
 )]
 
+mod examples;
 mod hooks;
 mod runs;

@@ -1,19 +1,5 @@
-use futures_util::future::BoxFuture;
-
 use super::*;
-
-#[derive(Debug)]
-struct NoCommands;
-
-impl KeyCommand for NoCommands {
-    fn output<'a>(
-        &'a self,
-        _command: &'a str,
-        _variables: &'a BTreeMap<String, String>,
-    ) -> BoxFuture<'a, Result<String, String>> {
-        Box::pin(async { Err("is not run here".to_owned()) })
-    }
-}
+use crate::NoKeyCommands;
 
 const MODELS: &str = r#"{"providers": {
     "desk": {"baseUrl": "http://desk/v1", "api": "openai-completions", "models": [{"id": "big:8b"}, {"id": "gpt-5"}]}
@@ -26,7 +12,7 @@ fn found(pattern: ModelPattern<'_>, variables: &[&str], models: &str) -> String 
         .iter()
         .map(|name| ((*name).to_owned(), "k".to_owned()))
         .collect();
-    let catalog = Catalog::read(Some(folder.path()), environment, Arc::new(NoCommands)).unwrap();
+    let catalog = Catalog::read(Some(folder.path()), environment, Arc::new(NoKeyCommands)).unwrap();
     match catalog.find(pattern) {
         Found::Model(model) => model.full_name(),
         Found::Several(names) => format!("several: {}", names.join(", ")),

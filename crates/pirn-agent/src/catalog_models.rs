@@ -1,46 +1,41 @@
-//! The way to all models that there is a key for.
+//! The way to the models of a catalog, over HTTP.
 
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use pirn_agent::{Conversation, ModelChoice, Models, ScriptModels};
 use pirn_codemode::{LayoutKind, ModelHost};
 use pirn_model::{
-    Api, CacheRetention, Catalog, ClientLimits, FailureKind, Model, ModelClient, Reply,
-    ReplyDecoder, ReplySink, Request, StreamEnd, TaskClient, find_local_models,
+    Api, CacheRetention, Catalog, ClientLimits, Failure, FailureKind, LocalServer, Model,
+    ModelClient, Reply, ReplyDecoder, ReplySink, Request, StreamEnd, TaskClient, find_local_models,
 };
 use pirn_runtime::ScriptTools;
 use tokio_util::sync::CancellationToken;
 
-use super::PromptArguments;
-use crate::catalog;
-use crate::failure::Failure;
-use crate::invocation::Invocation;
+use crate::ports::{Conversation, ModelChoice, Models};
+use crate::script_models::ScriptModels;
 
-/// Models of all providers, asked over HTTP.
+/// The models of a catalog, and those of servers on this machine, asked over HTTP with the keys of the catalog.
 #[derive(Debug)]
-pub(crate) struct CatalogModels {
+pub struct CatalogModels {
     client: ModelClient,
     catalog: Arc<Catalog>,
     http: reqwest::Client,
+    local_servers: Vec<LocalServer>,
 }
 
 impl CatalogModels {
-    pub(crate) fn new(
-        arguments: &PromptArguments,
-        invocation: &Invocation,
-        http: reqwest::Client,
-    ) -> Result<Self, Failure> {
-        let catalog = catalog::read(invocation)?.with_given_key(arguments.given_key());
-        Ok(Self {
+    /// Asks over `http`, and looks for models at `local_servers` when all are wanted.
+    pub fn new(catalog: Catalog, http: reqwest::Client, local_servers: Vec<LocalServer>) -> Self {
+        Self {
             client: ModelClient::new(http.clone(), ClientLimits::default()),
             catalog: Arc::new(catalog),
             http,
-        })
+            local_servers,
+        }
     }
 
     /// How scripts are offered to a model of this API: with `models.*` where there is a classifier or an image model to ask.
-    pub(crate) fn script_tools(&self, api: Api) -> ScriptTools {
+    pub fn script_tools(&self, api: Api) -> ScriptTools {
         let models = (!self.catalog.task_models().is_empty()).then(|| {
             let client = TaskClient::new(self.client.clone());
             Arc::new(ScriptModels::new(Arc::clone(&self.catalog), client)) as Arc<dyn ModelHost>
@@ -59,8 +54,7 @@ impl CatalogModels {
         }
     }
 
-    /// All models that can be asked: those with a key, and those of servers on this machine.
-    pub(crate) async fn all(&self) -> Vec<Model> {
+    async fn all(&self) -> Vec<Model> {
         let mut models: Vec<Model> = self
             .catalog
             .models()
@@ -68,7 +62,7 @@ impl CatalogModels {
             .filter(|model| self.catalog.can_ask(&model.provider))
             .cloned()
             .collect();
-        models.extend(find_local_models(&self.http, &catalog::local_servers()).await);
+        models.extend(find_local_models(&self.http, &self.local_servers).await);
         models
     }
 }
@@ -87,8 +81,7 @@ impl Models for CatalogModels {
                 Ok(credential) => credential,
                 Err(error) => {
                     let decoder = ReplyDecoder::new(model, choice.thinking, pirn_session::now_ms());
-                    let failure =
-                        pirn_model::Failure::new(FailureKind::Authentication, error.to_string());
+                    let failure = Failure::new(FailureKind::Authentication, error.to_string());
                     return decoder.finish(StreamEnd::Failed(failure)).1;
                 }
             };
