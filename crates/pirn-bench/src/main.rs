@@ -1,4 +1,4 @@
-//! Measures a release build: `cargo xtask bench [engine|mcp|safe] [--json FILE] [--only TEXT]`; without a name all three.
+//! Measures a release build: `cargo xtask bench [engine|mcp|safe|agent] [--json FILE] [--only TEXT]`; without a name all four.
 //! `cargo xtask bench instructions` counts what the guest runs, in a build of its own.
 //!
 //! Every figure in the documentation comes from here. Where `PIRN_PEERS` names a `node_modules` folder with
@@ -9,6 +9,7 @@
     reason = "a tool of development, which nothing is built on"
 )]
 
+mod agent;
 mod commands;
 mod engine;
 #[cfg(feature = "instructions")]
@@ -62,9 +63,11 @@ fn main() -> Result<()> {
     let suite = match arguments.peek().map(String::as_str) {
         Some("serve-noop") => return mcp::serve_noop(),
         Some(flag) if flag.starts_with("--") => None,
-        Some("engine" | "mcp" | "safe" | "instructions") => arguments.next(),
+        Some("engine" | "mcp" | "safe" | "agent" | "instructions") => arguments.next(),
         Some(other) => {
-            bail!("there is no suite `{other}`; the suites are: engine, mcp, safe, instructions")
+            bail!(
+                "there is no suite `{other}`; the suites are: engine, mcp, safe, agent, instructions"
+            )
         }
         None => None,
     };
@@ -100,6 +103,9 @@ fn main() -> Result<()> {
     }
     if wants("safe") {
         safe::measure(&options, &mut report)?;
+    }
+    if wants("agent") {
+        agent::measure(&options, &mut report)?;
     }
     report.print();
     if let Some(path) = options.json {
