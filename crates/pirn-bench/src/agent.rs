@@ -1,11 +1,11 @@
 //! The agent: its start, what comes over the wire, its sessions.
 
 use std::hint::black_box;
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{BufRead as _, BufReader, ErrorKind, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
 use pirn_agent::model::{Api, Message, Model, ReplyDecoder, StreamEnd, ThinkingLevel, UserMessage};
@@ -22,6 +22,8 @@ const STARTS: usize = 30;
 const TURNS: usize = 1_000;
 /// A reply of this many pieces is decoded.
 const PIECES: usize = 40_000;
+/// How exactly the time of a request is known.
+const ACCEPT_EVERY: Duration = Duration::from_micros(100);
 /// Bytes that come at once, as from a socket.
 const CHUNK_BYTES: usize = 16 << 10;
 
@@ -49,27 +51,30 @@ pub(crate) fn measure(options: &Options, report: &mut Report) -> Result<()> {
 /// A model on this machine that answers with one word, and tells when it was asked and when it spoke.
 struct Desk {
     listener: TcpListener,
-    home: tempfile::TempDir,
+    folder: tempfile::TempDir,
 }
 
 impl Desk {
     fn new() -> Result<Self> {
         let listener = TcpListener::bind(("127.0.0.1", 0))?;
-        let home = tempfile::tempdir()?;
+        listener.set_nonblocking(true)?;
+        let folder = tempfile::tempdir()?;
+        for name in ["home", "work"] {
+            std::fs::create_dir(folder.path().join(name))?;
+        }
         let models = json!({"providers": {"desk": {
             "baseUrl": format!("http://{}/v1", listener.local_addr()?), "api": "openai-completions", "apiKey": "key",
             "models": [{"id": "scripted"}],
         }}});
-        std::fs::write(home.path().join("models.json"), models.to_string())?;
-        std::fs::create_dir(home.path().join("work"))?;
-        Ok(Self { listener, home })
+        std::fs::write(folder.path().join("home/models.json"), models.to_string())?;
+        Ok(Self { listener, folder })
     }
 
     fn ask(&self, pirn: &Path) -> Result<Child> {
         Command::new(pirn)
             .args(["-p", "--mode", "json", "--no-session", "hello"])
-            .current_dir(self.home.path().join("work"))
-            .env("PIRN_HOME", self.home.path())
+            .current_dir(self.folder.path().join("work"))
+            .env("PIRN_HOME", self.folder.path().join("home"))
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -77,9 +82,21 @@ impl Desk {
             .with_context(|| pirn.display().to_string())
     }
 
-    /// Waits for the request, and reads it.
-    fn request(&self) -> Result<(TcpStream, Instant)> {
-        let (mut stream, _) = self.listener.accept()?;
+    /// Waits for the request of a process, and reads it.
+    fn request(&self, child: &mut Child) -> Result<(TcpStream, Instant)> {
+        let mut stream = loop {
+            match self.listener.accept() {
+                Ok((stream, _)) => break stream,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    if let Some(status) = child.try_wait()? {
+                        bail!("pirn -p ended with {status} before it asked");
+                    }
+                    std::thread::sleep(ACCEPT_EVERY);
+                }
+                Err(error) => return Err(error.into()),
+            }
+        };
+        stream.set_nonblocking(false)?;
         let mut first = [0];
         stream.read_exact(&mut first)?;
         let asked = Instant::now();
@@ -105,7 +122,7 @@ fn starts(report: &mut Report) -> Result<()> {
         let begun = Instant::now();
         let mut child = desk.ask(&pirn)?;
         let output = child.stdout.take().context("standard output is a pipe")?;
-        let (mut stream, asked) = desk.request()?;
+        let (mut stream, asked) = desk.request(&mut child)?;
         stream.write_all(
             b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n",
         )?;
