@@ -175,7 +175,12 @@ impl Failure {
                 text.push(&Text::line(""));
             }
             text.push(&Text::emphasised(Emphasis::Hint, style, "hint:"));
-            text.push(&Text::line(format_args!(" {hint}")));
+            // What others wrote in it stays behind a margin.
+            let mut margin = " ";
+            for line in hint.lines() {
+                text.push(&Text::line(format_args!("{margin}{line}")));
+                margin = "  ";
+            }
         }
         text
     }

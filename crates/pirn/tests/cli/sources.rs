@@ -95,3 +95,13 @@ fn flags_win_over_the_options_line() {
         "1\n"
     );
 }
+
+#[test]
+fn mistakes_are_told_line_by_line() {
+    let place = Place::new();
+    let script = "await tools.raed({path: 'a'});\nreturn missing";
+    let run = place.run(&["exec", "-e", script]);
+    assert_eq!(run.code, Some(1));
+    let hint = "hint: Found before anything ran; no call was made.\n  Line 2, column 8: missing is not defined";
+    assert!(run.stderr.contains(hint), "{}", run.stderr);
+}
