@@ -87,10 +87,10 @@ fn picture_helper(order: Option<OsString>) -> std::process::ExitCode {
 
 /// What Pirn is for, for somebody who typed only its name.
 const WELCOME: &str = "\
-Pirn runs small programs that use your tools: files, commands, MCP servers. One program replaces many tool calls.
-Run one:      pirn exec -e 'return (await tools.ls({})).length'
-See more:     pirn tools (what programs can call), pirn help (all commands)
-Add a server: pirn mcp add NAME https://... , then pirn mcp list
+Pirn is a coding agent: a language model writes small programs that use your tools, which are files, commands and MCP servers.
+Ask a model:   pirn -p 'What is in this folder?', or pirn alone on a terminal
+Run a program: pirn exec -e 'return (await tools.ls({})).length'
+See more:      pirn help (all commands), pirn tools (what programs can call), pirn mcp add NAME https://...
 ";
 
 #[expect(
