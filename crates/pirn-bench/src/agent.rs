@@ -174,7 +174,7 @@ fn event(api: Api, text: &str) -> String {
         }
         Api::GoogleGenerativeAi => {
             let data = json!({"candidates": [{"content": {"parts": [{"text": text}], "role": "model"}, "index": 0}],
-                "usageMetadata": {"promptTokenCount": 10, "candidatesTokenCount": 2, "totalTokenCount": 12}, "modelVersion": "scripted"});
+                "usageMetadata": {"promptTokenCount": 10, "candidatesTokenCount": 2, "totalTokenCount": 12}, "modelVersion": "scripted", "responseId": "r1"});
             format!("data: {data}\n\n")
         }
     }

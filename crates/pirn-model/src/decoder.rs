@@ -180,6 +180,9 @@ impl Reading {
             self.draft.ending.is_complete = true;
             return;
         }
+        if self.wire.piece(data, &mut self.draft) {
+            return;
+        }
         match serde_json::from_slice::<Value>(data) {
             Ok(value) => {
                 if let Some(text) = stream_error(&value) {

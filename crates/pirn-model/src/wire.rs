@@ -14,6 +14,10 @@ use crate::secret::Secret;
 
 /// Reads the events of one reply.
 pub(crate) trait Wire: Send {
+    /// Reads the commonest event, a piece of a text that goes on, straight from its bytes. Says whether it was one: whatever has a
+    /// member that is not expected there is left to [`Wire::event`].
+    fn piece(&mut self, data: &[u8], draft: &mut Draft) -> bool;
+
     /// Reads one event into the draft of the reply.
     fn event(&mut self, name: &str, value: Value, draft: &mut Draft);
 

@@ -2,6 +2,9 @@
 
 mod request;
 
+use std::borrow::Cow;
+
+use serde::Deserialize;
 use serde_json::Value;
 
 use super::{Wire, count};
@@ -10,6 +13,26 @@ use crate::failure::{Failure, FailureKind};
 use crate::message::StopReason;
 
 pub(super) use request::build;
+
+/// A piece of a text.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Piece<'a> {
+    #[serde(rename = "type", borrow)]
+    kind: Cow<'a, str>,
+    index: u64,
+    #[serde(borrow)]
+    delta: TextDelta<'a>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TextDelta<'a> {
+    #[serde(rename = "type", borrow)]
+    kind: Cow<'a, str>,
+    #[serde(borrow)]
+    text: Cow<'a, str>,
+}
 
 /// Reads one reply of Anthropic's messages.
 #[derive(Debug, Default)]
@@ -20,7 +43,10 @@ pub(super) struct Anthropic {
 
 impl Anthropic {
     fn at(&self, value: &Value) -> Option<At> {
-        let index = value.get("index").and_then(Value::as_u64)?;
+        self.block(value.get("index").and_then(Value::as_u64)?)
+    }
+
+    fn block(&self, index: u64) -> Option<At> {
         self.blocks
             .iter()
             .rev()
@@ -138,6 +164,19 @@ fn block_start(block: &Value, draft: &mut Draft) -> Option<At> {
 }
 
 impl Wire for Anthropic {
+    fn piece(&mut self, data: &[u8], draft: &mut Draft) -> bool {
+        let Ok(piece) = serde_json::from_slice::<Piece<'_>>(data) else {
+            return false;
+        };
+        if piece.kind != "content_block_delta" || piece.delta.kind != "text_delta" {
+            return false;
+        }
+        if let Some(at) = self.block(piece.index) {
+            draft.append(at, &piece.delta.text);
+        }
+        true
+    }
+
     fn event(&mut self, name: &str, value: Value, draft: &mut Draft) {
         let kind = value.get("type").and_then(Value::as_str).unwrap_or(name);
         match kind {

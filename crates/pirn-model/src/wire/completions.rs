@@ -3,6 +3,10 @@
 mod compat;
 mod request;
 
+use std::borrow::Cow;
+
+use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use super::{Wire, count};
@@ -21,6 +25,50 @@ const THOUGHTS: &[&str] = &[
     "reasoning_text",
     "thinking",
 ];
+
+/// A piece of a text: one choice that goes on with nothing else. What the piece has besides was said by the first one.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Piece<'a> {
+    #[serde(borrow)]
+    choices: [PieceChoice<'a>; 1],
+    usage: Option<IgnoredAny>,
+    #[serde(rename = "id")]
+    _id: Option<IgnoredAny>,
+    #[serde(rename = "object")]
+    _object: Option<IgnoredAny>,
+    #[serde(rename = "created")]
+    _created: Option<IgnoredAny>,
+    #[serde(rename = "model")]
+    _model: Option<IgnoredAny>,
+    #[serde(rename = "system_fingerprint")]
+    _system_fingerprint: Option<IgnoredAny>,
+    #[serde(rename = "service_tier")]
+    _service_tier: Option<IgnoredAny>,
+    #[serde(rename = "obfuscation")]
+    _obfuscation: Option<IgnoredAny>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PieceChoice<'a> {
+    #[serde(borrow)]
+    delta: PieceDelta<'a>,
+    finish_reason: Option<IgnoredAny>,
+    #[serde(rename = "index")]
+    _index: Option<IgnoredAny>,
+    #[serde(rename = "logprobs")]
+    _logprobs: Option<IgnoredAny>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PieceDelta<'a> {
+    #[serde(borrow)]
+    content: Cow<'a, str>,
+    #[serde(rename = "role")]
+    _role: Option<IgnoredAny>,
+}
 
 /// Reads one reply of a chat completion.
 #[derive(Debug)]
@@ -254,6 +302,31 @@ impl Completions {
 }
 
 impl Wire for Completions {
+    fn piece(&mut self, data: &[u8], draft: &mut Draft) -> bool {
+        // The first piece names the reply, and hosts without a reason at the end are looked at after each.
+        if draft.response_id.is_none() || !self.has_finish_reason {
+            return false;
+        }
+        match serde_json::from_slice::<Piece<'_>>(data) {
+            Ok(Piece {
+                choices:
+                    [
+                        PieceChoice {
+                            delta,
+                            finish_reason: None,
+                            ..
+                        },
+                    ],
+                usage: None,
+                ..
+            }) => {
+                self.text(&delta.content, draft);
+                true
+            }
+            _ => false,
+        }
+    }
+
     fn event(&mut self, _name: &str, value: Value, draft: &mut Draft) {
         if draft.response_id.is_none() {
             let word = |key: &str| {

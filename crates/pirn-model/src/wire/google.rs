@@ -2,6 +2,10 @@
 
 mod request;
 
+use std::borrow::Cow;
+
+use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use super::{Wire, count};
@@ -10,6 +14,83 @@ use crate::failure::{Failure, FailureKind};
 use crate::message::StopReason;
 
 pub(super) use request::build;
+
+/// A piece of a text, with the usage so far. What it has besides was said by the first one.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct Piece<'a> {
+    #[serde(borrow)]
+    candidates: [PieceCandidate<'a>; 1],
+    usage_metadata: Option<Usage>,
+    #[serde(rename = "modelVersion")]
+    _model_version: Option<IgnoredAny>,
+    #[serde(rename = "responseId")]
+    _response_id: Option<IgnoredAny>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PieceCandidate<'a> {
+    #[serde(borrow)]
+    content: PieceContent<'a>,
+    #[serde(rename = "index")]
+    _index: Option<IgnoredAny>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PieceContent<'a> {
+    #[serde(borrow)]
+    parts: [PiecePart<'a>; 1],
+    #[serde(rename = "role")]
+    _role: Option<IgnoredAny>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PiecePart<'a> {
+    #[serde(borrow)]
+    text: Cow<'a, str>,
+}
+
+/// The counts of tokens so far.
+#[derive(Default, Deserialize)]
+struct Usage {
+    #[serde(rename = "cachedContentTokenCount")]
+    cached: Option<u64>,
+    #[serde(rename = "promptTokenCount")]
+    prompt: Option<u64>,
+    #[serde(rename = "thoughtsTokenCount")]
+    thoughts: Option<u64>,
+    #[serde(rename = "candidatesTokenCount")]
+    answer: Option<u64>,
+    #[serde(rename = "totalTokenCount")]
+    total: Option<u64>,
+}
+
+impl Usage {
+    fn of(value: &Value) -> Self {
+        Self {
+            cached: count(value, "/cachedContentTokenCount"),
+            prompt: count(value, "/promptTokenCount"),
+            thoughts: count(value, "/thoughtsTokenCount"),
+            answer: count(value, "/candidatesTokenCount"),
+            total: count(value, "/totalTokenCount"),
+        }
+    }
+
+    fn write_to(&self, draft: &mut Draft) {
+        let cached = self.cached.unwrap_or(0);
+        let prompt = self.prompt.unwrap_or(0);
+        let answer = self.answer.unwrap_or(0);
+        let thoughts = self.thoughts;
+        draft.usage.input = prompt.saturating_sub(cached);
+        draft.usage.cache_read = cached;
+        draft.usage.output = answer.saturating_add(thoughts.unwrap_or(0));
+        draft.usage.reasoning = thoughts;
+        draft.usage.total_tokens = self.total.unwrap_or(0);
+    }
+}
 
 /// Reads one reply of Google's API.
 #[derive(Debug, Default)]
@@ -49,7 +130,16 @@ impl Google {
         if text.is_empty() && signature.is_none() {
             return;
         }
-        let at = match self.open {
+        let at = self.continue_with(kind, draft);
+        draft.append(at, text);
+        if let Some(signature) = signature {
+            draft.set_signature(at, signature.to_owned());
+        }
+    }
+
+    /// The block that goes on, or a new one where another kind comes.
+    fn continue_with(&mut self, kind: Kind, draft: &mut Draft) -> At {
+        match self.open {
             Some((at, open)) if open == kind => at,
             other => {
                 if let Some((at, _)) = other {
@@ -59,10 +149,6 @@ impl Google {
                 self.open = Some((at, kind));
                 at
             }
-        };
-        draft.append(at, text);
-        if let Some(signature) = signature {
-            draft.set_signature(at, signature.to_owned());
         }
     }
 
@@ -86,21 +172,33 @@ impl Google {
             }
         }
     }
-
-    fn usage(value: &Value, draft: &mut Draft) {
-        let cached = count(value, "/cachedContentTokenCount").unwrap_or(0);
-        let prompt = count(value, "/promptTokenCount").unwrap_or(0);
-        let thoughts = count(value, "/thoughtsTokenCount");
-        let answer = count(value, "/candidatesTokenCount").unwrap_or(0);
-        draft.usage.input = prompt.saturating_sub(cached);
-        draft.usage.cache_read = cached;
-        draft.usage.output = answer.saturating_add(thoughts.unwrap_or(0));
-        draft.usage.reasoning = thoughts;
-        draft.usage.total_tokens = count(value, "/totalTokenCount").unwrap_or(0);
-    }
 }
 
 impl Wire for Google {
+    fn piece(&mut self, data: &[u8], draft: &mut Draft) -> bool {
+        // The first piece names the reply.
+        if draft.response_id.is_none() {
+            return false;
+        }
+        let Ok(Piece {
+            candidates: [candidate],
+            usage_metadata,
+            ..
+        }) = serde_json::from_slice::<Piece<'_>>(data)
+        else {
+            return false;
+        };
+        let [part] = candidate.content.parts;
+        if !part.text.is_empty() {
+            let at = self.continue_with(Kind::Text, draft);
+            draft.append(at, &part.text);
+        }
+        if let Some(usage) = usage_metadata {
+            usage.write_to(draft);
+        }
+        true
+    }
+
     fn event(&mut self, _name: &str, value: Value, draft: &mut Draft) {
         let word = |pointer: &str| value.pointer(pointer).and_then(Value::as_str);
         if draft.response_id.is_none() {
@@ -113,8 +211,8 @@ impl Wire for Google {
         for part in parts.into_iter().flatten() {
             self.part(part, draft);
         }
-        if let Some(usage) = value.get("usageMetadata") {
-            Self::usage(usage, draft);
+        if let Some(usage) = value.get("usageMetadata").filter(|usage| usage.is_object()) {
+            Usage::of(usage).write_to(draft);
         }
         if let Some(reason) = word("/promptFeedback/blockReason") {
             let message = format!("the vendor does not answer this ({reason})");

@@ -2,6 +2,10 @@
 
 mod request;
 
+use std::borrow::Cow;
+
+use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use super::{Wire, count};
@@ -10,6 +14,27 @@ use crate::failure::{Failure, FailureKind};
 use crate::message::StopReason;
 
 pub(super) use request::build;
+
+/// A piece of a text. What it has besides says nothing here.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Piece<'a> {
+    #[serde(rename = "type", borrow)]
+    kind: Cow<'a, str>,
+    output_index: u64,
+    #[serde(borrow)]
+    delta: Cow<'a, str>,
+    #[serde(rename = "item_id")]
+    _item_id: Option<IgnoredAny>,
+    #[serde(rename = "content_index")]
+    _content_index: Option<IgnoredAny>,
+    #[serde(rename = "sequence_number")]
+    _sequence_number: Option<IgnoredAny>,
+    #[serde(rename = "logprobs")]
+    _logprobs: Option<IgnoredAny>,
+    #[serde(rename = "obfuscation")]
+    _obfuscation: Option<IgnoredAny>,
+}
 
 /// Reads one reply of `OpenAI`'s responses.
 #[derive(Debug, Default)]
@@ -20,7 +45,10 @@ pub(super) struct Responses {
 
 impl Responses {
     fn at(&self, value: &Value) -> Option<(At, Kind)> {
-        let index = value.get("output_index").and_then(Value::as_u64)?;
+        self.item(value.get("output_index").and_then(Value::as_u64)?)
+    }
+
+    fn item(&self, index: u64) -> Option<(At, Kind)> {
         self.items
             .iter()
             .rev()
@@ -129,6 +157,19 @@ fn texts(parts: Option<&Value>) -> Vec<&str> {
 }
 
 impl Wire for Responses {
+    fn piece(&mut self, data: &[u8], draft: &mut Draft) -> bool {
+        let Ok(piece) = serde_json::from_slice::<Piece<'_>>(data) else {
+            return false;
+        };
+        if piece.kind != "response.output_text.delta" {
+            return false;
+        }
+        if let Some((at, _)) = self.item(piece.output_index) {
+            draft.append(at, &piece.delta);
+        }
+        true
+    }
+
     fn event(&mut self, name: &str, value: Value, draft: &mut Draft) {
         let kind = value.get("type").and_then(Value::as_str).unwrap_or(name);
         let delta = || {

@@ -241,3 +241,71 @@ fn a_stream_that_breaks_anywhere_is_never_taken_for_a_whole_reply() {
         }
     }
 }
+
+/// Pieces of text are read straight from their bytes. A member that is not expected there takes the long way, to the same end.
+#[test]
+fn pieces_mean_the_same_on_both_ways() {
+    for (api, events) in [
+        (
+            Api::AnthropicMessages,
+            vec![
+                json!({"type": "message_start", "message": {"id": "r1", "model": "m", "usage": {"input_tokens": 3}}}),
+                json!({"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}}),
+                json!({"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "one \"two\"\n"}}),
+                json!({"type": "content_block_delta", "index": 7, "delta": {"type": "text_delta", "text": "nowhere"}}),
+                json!({"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 2}}),
+            ],
+        ),
+        (
+            Api::OpenAiResponses,
+            vec![
+                json!({"type": "response.created", "response": {"id": "r1", "model": "m"}}),
+                json!({"type": "response.output_item.added", "output_index": 0, "item": {"type": "message", "id": "i1"}}),
+                json!({"type": "response.output_text.delta", "item_id": "i1", "output_index": 0, "content_index": 0, "delta": "one \u{e9}"}),
+                json!({"type": "response.completed", "response": {"usage": {"input_tokens": 3, "output_tokens": 2}}}),
+            ],
+        ),
+        (
+            Api::OpenAiCompletions,
+            vec![
+                json!({"id": "r1", "model": "m", "choices": [{"index": 0, "delta": {"role": "assistant", "content": ""}}]}),
+                json!({"id": "r1", "model": "m", "choices": [{"index": 0, "delta": {"content": "one \\ two"}, "finish_reason": null}], "usage": null}),
+                json!({"id": "r1", "choices": [{"index": 0, "delta": {"content": "."}, "finish_reason": "length"}]}),
+                json!({"id": "r1", "choices": [], "usage": {"prompt_tokens": 3, "completion_tokens": 2}}),
+            ],
+        ),
+        (
+            Api::GoogleGenerativeAi,
+            vec![
+                json!({"responseId": "r1", "candidates": [{"content": {"parts": [{"text": "one"}], "role": "model"}, "index": 0}]}),
+                json!({"responseId": "r1", "candidates": [{"content": {"parts": [{"text": " two"}]}, "index": 0}],
+                    "usageMetadata": {"promptTokenCount": 3, "thoughtsTokenCount": 1, "candidatesTokenCount": 2, "totalTokenCount": 6}}),
+                json!({"candidates": [{"content": {"parts": [{"text": "."}]}, "finishReason": "STOP"}]}),
+            ],
+        ),
+    ] {
+        let decoded = |extra: &str| {
+            let model = Model::new("test", "m", api, "");
+            let mut decoder = ReplyDecoder::new(&model, ThinkingLevel::Off, 1);
+            let mut told = Vec::new();
+            for event in &events {
+                let text = event.to_string().replacen('{', &format!("{{{extra}"), 1);
+                decoder.push(format!("data: {text}\n\n").as_bytes());
+                told.extend(decoder.take_events());
+                told.push(ReplyEvent::TextStart {
+                    index: usize::try_from(decoder.usage().output).unwrap(),
+                });
+            }
+            let (last, reply) = decoder.finish(StreamEnd::Closed);
+            told.extend(last);
+            (told, reply.message, reply.failure)
+        };
+        let (told, message, failure) = decoded("");
+        assert!(failure.is_none() && !message.content.is_empty(), "{api:?}");
+        assert_eq!(
+            (told, message, failure),
+            decoded("\"unexpected\": 1, "),
+            "{api:?}"
+        );
+    }
+}
