@@ -118,7 +118,7 @@ fn without_a_model_it_says_what_to_do() {
     let (code, _, seen) = Session::interface(&desk.place, &[], COLUMNS).end();
     assert_eq!(code, Some(2), "{seen}");
     assert!(
-        seen.contains("Pirn runs small programs") && seen.contains("there is no model to ask"),
+        seen.contains("Pirn is a coding agent") && seen.contains("there is no model to ask"),
         "{seen}"
     );
 }

@@ -42,7 +42,7 @@ impl ModelServer {
             .unwrap();
         let mut log = BufReader::new(child.stderr.take().unwrap());
         let mut line = String::new();
-        while !line.contains("startup complete") {
+        while !line.contains("running on") {
             line.clear();
             assert_ne!(log.read_line(&mut line).unwrap(), 0, "the server ended");
         }
